@@ -11,7 +11,7 @@
 #   make docs        write docs/reference/cli.md again and build the site into build/site/
 #   make holistic    npm's package that estimates landmarks in the sign page, into build/holistic/, for its test
 #   make screenshots  every page of the workbench at 1200 and 400 pixels, into build/screenshots/pages; some into docs/images/
-#   make attack      mutated files, kills, hostile media and lying servers against signspot, for about an hour
+#   make attack      mutated files, hostile media, killed commands and an attacked server; ATTACK=--quick: a few of each
 #   make sbom        every distribution that is installed with signspot, and its licence, into build/dependencies.md
 #   make bench       speed and memory, as ratios, into docs/reference/benchmarks.md
 PYTHON ?= $(shell command -v python3.11 || command -v python3)

@@ -11,6 +11,7 @@ from time import perf_counter
 
 from benchmarks.adapting import adapting_rows
 from benchmarks.annotation import annotation_rows
+from benchmarks.feeding import feeding_rows
 from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
 from benchmarks.material import describe, landmark_encoder
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "synthetic": synthetic_rows,
     "loss": loss_rows,
     "trunks": trunk_rows,
+    "feeding": feeding_rows,
     "search": search_rows,
     "adapting": adapting_rows,
     "mouthing": mouthing_rows,

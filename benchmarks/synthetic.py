@@ -91,7 +91,7 @@ def render(seconds: float, side: int, seed: int) -> dict[str, float]:
     exact = sign(seconds, (side, side))
     with TemporaryDirectory() as folder:
         start = process_time()
-        render_video(exact, make_appearance(seed), Path(folder) / "film.mp4", (side, side))
+        render_video(exact, make_appearance(seed), Path(folder) / "video.mp4", (side, side))
         return {"filmed": len(exact) / FPS, "spent": process_time() - start}
 
 

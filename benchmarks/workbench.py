@@ -34,15 +34,15 @@ def make_queue(folder: Path, items: int) -> str:
     return queue
 
 
-def first_page(place: Path, options: argparse.Namespace) -> Row:
+def first_page(work: Path, options: argparse.Namespace) -> Row:
     """The library of a large folder, as whoever comes first sees it."""
-    folder = place / "folder"
+    folder = work / "folder"
     folder.mkdir()
     make_names(folder, options.videos, options.words)
-    with serving(folder, place / "cache") as served:
+    with serving(folder, work / "cache") as served:
         durations, worked = [], []
-        for turn in range(20):
-            if turn == 1:
+        for number in range(20):
+            if number == 1:
                 _settle(served)
             began, before = time.perf_counter(), served.processor
             served.ask("GET", "/")
@@ -65,21 +65,21 @@ def _settle(served: Served) -> None:
         time.sleep(1)
 
 
-def many_users(place: Path, options: argparse.Namespace) -> Row:
+def many_users(work: Path, options: argparse.Namespace) -> Row:
     """Everybody verifies the same queue; every decision that was confirmed must be in the table of all decisions."""
-    folder = place / "folder"
+    folder = work / "folder"
     folder.mkdir()
     make_names(folder, options.videos, options.words)
     queue = make_queue(folder, options.items)
-    with serving(folder, place / "cache") as served:
+    with serving(folder, work / "cache") as served:
         _settle(served)
         before, worked = served.megabytes, served.processor
         durations, confirmed, errors = people_at_work(served, queue, options.users, options.seconds)
         worked = served.processor - worked
         text = served.ask("GET", f"/api/queues/{queue}/export?format=.decisions.csv").decode()
         rows = list(csv.DictReader(io.StringIO(text)))
-        kept = {row["id"] for row in rows if not row["withdrawn"]}
-        lost, doubled = len(confirmed - kept), len(rows) - len(kept)
+        stored = {row["id"] for row in rows if not row["withdrawn"]}
+        lost, doubled = len(confirmed - stored), len(rows) - len(stored)
         return Row(
             f"{options.users} users for {options.seconds:.0f} s, queue of {options.items}",
             f"{len(confirmed)} decisions, {len(errors)} errors, {lost} lost, {doubled} doubled",
@@ -100,21 +100,26 @@ def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tu
     until = time.monotonic() + seconds
 
     def work(who: str) -> None:
-        turn = int(who.removeprefix("user"))  # not everybody looks around at the same moment
+        number = int(who.removeprefix("user"))  # not everybody looks around at the same moment
         while time.monotonic() < until:
             began = time.perf_counter()
             try:
                 for item in served.json("POST", f"/api/queues/{queue}/next?annotator={who}&count=1", {}):
                     spotting = item["spotting"]
-                    told = {"id": f"{who}-{item['item']:08d}", "item": item["item"], "annotator": who, "answer": "yes"}
+                    decision = {
+                        "id": f"{who}-{item['item']:08d}",
+                        "item": item["item"],
+                        "annotator": who,
+                        "answer": "yes",
+                    }
                     span = {"start": spotting["start"], "end": spotting["end"], "seconds": 1.0}
-                    confirmed.add(served.json("POST", f"/api/queues/{queue}/decisions", {**told, **span})["id"])
+                    confirmed.add(served.json("POST", f"/api/queues/{queue}/decisions", {**decision, **span})["id"])
                 durations.append(time.perf_counter() - began)
-                if turn % 20 == 19:
+                if number % 20 == 19:
                     served.ask("GET", random.choice(["/verify", "/"]))
             except OSError as error:
                 errors.append(f"{error}")
-            turn += 1
+            number += 1
             time.sleep(0.5)  # nobody decides faster
 
     threads = [threading.Thread(target=work, args=(f"user{number}",)) for number in range(users)]
@@ -125,29 +130,29 @@ def people_at_work(served: Served, queue: str, users: int, seconds: float) -> tu
     return durations, confirmed, errors
 
 
-def hour_of_use(place: Path, options: argparse.Namespace) -> Row:
+def hour_of_use(work: Path, options: argparse.Namespace) -> Row:
     """Thousands of requests of every kind, one after the other; memory at the beginning and at the end."""
-    folder = place / "folder"
+    folder = work / "folder"
     folder.mkdir()
     words = make_small(folder)
     chance = random.Random(3)
-    with serving(folder, place / "cache") as served:
+    with serving(folder, work / "cache") as served:
         hits = served.json("GET", "/api/spot/news.mp4?dictionary=dictionary&word=word0")["words"][0]["hits"][:20]
         queue = served.json("POST", "/api/queues", {"name": "q", "dictionary": "dictionary", "rows": hits * 200})["id"]
         memory, began = [], time.monotonic()
-        for turn in range(options.requests):
-            if turn % max(1, options.requests // 6) == 0:
+        for number in range(options.requests):
+            if number % max(1, options.requests // 6) == 0:
                 memory.append(served.megabytes)
             chance.choice(_KINDS)(served, queue, chance.choice(words), chance)
         memory.append(served.megabytes)
-        shown = ", ".join(f"{each:.0f}" for each in memory)
+        sizes = ", ".join(f"{size:.0f}" for size in memory)
         grown = memory[-1] - memory[min(1, len(memory) - 2)]
         return Row(
             f"memory of the server over {options.requests} requests of {len(_KINDS)} kinds",
             f"{grown:+.0f} MB from the second reading to the last",
             f"at most {_GROWTH:+.0f} MB",
             grown <= _GROWTH,
-            f"{shown} MB, read at equal distances, in {time.monotonic() - began:.0f} s",
+            f"{sizes} MB, read at equal distances, in {time.monotonic() - began:.0f} s",
         )
 
 
@@ -159,8 +164,8 @@ def _search(served: Served, _: str, word: str, chance: random.Random) -> None:
 def _decide(served: Served, queue: str, word: str, chance: random.Random) -> None:
     who = f"user{chance.randrange(5)}"
     for item in served.json("POST", f"/api/queues/{queue}/next?annotator={who}", {}):
-        told = {"id": f"{chance.getrandbits(64):016x}", "item": item["item"], "annotator": who, "answer": "no"}
-        served.ask("POST", f"/api/queues/{queue}/decisions", {**told, "start": 0.1, "end": 0.5, "seconds": 1})
+        decision = {"id": f"{chance.getrandbits(64):016x}", "item": item["item"], "annotator": who, "answer": "no"}
+        served.ask("POST", f"/api/queues/{queue}/decisions", {**decision, "start": 0.1, "end": 0.5, "seconds": 1})
     if chance.random() < 0.2:
         served.ask("POST", f"/api/queues/{queue}/undo?annotator={who}", {})
 
@@ -212,8 +217,8 @@ def main() -> None:
     options = parser.parse_args()
     broken = []
     for name in options.only or PARTS:
-        with TemporaryDirectory() as place:
-            row = PARTS[name](Path(place), options)
+        with TemporaryDirectory() as work:
+            row = PARTS[name](Path(work), options)
             print(row, flush=True)
         if not row.kept:
             broken.append(name)

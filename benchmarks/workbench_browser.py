@@ -16,7 +16,7 @@ from signspot.embedding.tracks import track_entry, write_track
 from signspot.io.files import content_digest
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
-from tools.screenshots import CHROMIUM, film_for_camera
+from tools.screenshots import CHROMIUM, camera_file
 
 _FRAMES, _SECONDS = 60, 2.0  # per second, while a threshold is dragged; from the end of a recording to the answer
 _SCREEN = 0.985  # of them count as all: a screen of 60 Hz is a little slower
@@ -53,11 +53,11 @@ def browsing(*flags: str) -> Iterator[Page]:
         assert not errors, errors
 
 
-def drag_threshold(place: Path, options: argparse.Namespace) -> Row:
+def drag_threshold(work: Path, options: argparse.Namespace) -> Row:
     """Frames per second while the threshold of an hour's curve is dragged, and the main thread's work per frame."""
     from benchmarks.material import random_track
 
-    folder, cache, encoder = place / "folder", place / "cache", landmark_encoder()
+    folder, cache, encoder = work / "folder", work / "cache", landmark_encoder()
     folder.mkdir()
     make_small(folder)
     (folder / "hour.mp4").write_bytes((folder / "news.mp4").read_bytes() + b"\0")
@@ -75,54 +75,54 @@ def drag_threshold(place: Path, options: argparse.Namespace) -> Row:
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         before = _work(session)
-        seen = page.evaluate(_DRAG, 4)
+        measured = page.evaluate(_DRAG, 4)
         worked = _work(session) - before
         page.mouse.up()
         hits = page.locator(".peak").count()
-    steps = [b - a for a, b in zip(seen["frames"], seen["frames"][1:], strict=False)]
+    steps = [b - a for a, b in zip(measured["frames"], measured["frames"][1:], strict=False)]
     rate = 1000 / (sum(steps) / len(steps))
     return Row(
         f"threshold dragged over an hour's curve with {hits} peaks",
         f"{rate:.0f} frames per second",
         f"at least {_FRAMES}",
         rate >= _SCREEN * _FRAMES,
-        f"median step {median(steps):.1f} ms; script {median(seen['scripts']):.2f} ms per frame, "
-        f"{quantiles(seen['scripts'], n=20)[-1]:.2f} ms for 95 %; main thread {1000 * worked / len(steps):.1f} ms of "
-        "processor per frame",
+        f"median step {median(steps):.1f} ms; script {median(measured['scripts']):.2f} ms per frame, "
+        f"{quantiles(measured['scripts'], n=20)[-1]:.2f} ms for 95 %; main thread "
+        f"{1000 * worked / len(steps):.1f} ms of processor per frame",
     )
 
 
 def _work(session: Any) -> float:
     metrics = session.send("Performance.getMetrics")["metrics"]
-    return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
+    return next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
 
 
-def sign_to_search(place: Path, options: argparse.Namespace) -> Row:
-    """Seconds from the end of a recording to the answer, on a real server, with a film of a signer as the camera."""
-    folder, cache, encoder = place / "folder", place / "cache", landmark_encoder()
+def sign_to_search(work: Path, options: argparse.Namespace) -> Row:
+    """Seconds from the end of a recording to the answer, on a real server, with a video of a signer as the camera."""
+    folder, cache, encoder = work / "folder", work / "cache", landmark_encoder()
     folder.mkdir()
     make_hours(folder, cache, encoder, options.hours, options.signs)
-    render_video(sign(3.0, (320, 240)), make_appearance(7), place / "film.mp4", (320, 240))
-    camera = film_for_camera(place / "film.mp4", place / "camera.y4m")
+    render_video(sign(3.0, (320, 240)), make_appearance(7), work / "video.mp4", (320, 240))
+    camera = camera_file(work / "video.mp4", work / "camera.y4m")
     flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
     lines, durations = [], []
     with serving(folder, cache) as served, browsing(*flags, f"--use-file-for-fake-video-capture={camera}") as page:
         served.ask("POST", "/api/warm?dictionary=dictionary")
         page.goto(f"{served.address}/sign")
-        for turn in range(3):
+        for number in range(3):
             with page.expect_response(lambda answer: answer.url.partition("?")[0].endswith("/search")) as waiting:
                 page.get_by_role("button", name="Record").click()
-            told = waiting.value.json()
-            page.locator(f'#timing[data-turn="{turn + 1}"]').wait_for(state="attached")
+            answer = waiting.value.json()
+            page.locator(f'#timing[data-turn="{number + 1}"]').wait_for(state="attached")
             took = page.locator("#timing").get_attribute("data-seconds") or "nan"
             durations.append(float(took))
-            pictures, worked, waited = told["pictures"], told["processor"], told["seconds"]
-            looked = pictures["sent"] - pictures["left_out"]
+            frames, worked, waited = answer["frames"], answer["processor"], answer["seconds"]
+            processed = frames["sent"] - frames["left_out"]
             lines.append(
-                f"{took} s (waited for landmarks {waited['landmarks']}, words {waited['words']}, places "
-                f"{waited['places']}; processor: words {worked['words']}, places {worked['places']}, "
-                f"{1000 * pictures['processor'] / max(1, looked):.0f} ms a picture, {pictures['left_out']} of "
-                f"{pictures['sent']} left out)"
+                f"{took} s (waited for landmarks {waited['landmarks']}, words {waited['words']}, locations "
+                f"{waited['locations']}; processor: words {worked['words']}, locations {worked['locations']}, "
+                f"{1000 * frames['processor'] / max(1, processed):.0f} ms a frame, {frames['left_out']} of "
+                f"{frames['sent']} left out)"
             )
     return Row(
         f"sign to search, {options.signs} words, {options.hours} h of tracks, after a recording of 3 s",

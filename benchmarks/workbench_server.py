@@ -97,25 +97,27 @@ def make_names(folder: Path, videos: int, words: int) -> None:
         f"word-{number:05d}": {"exemplars": [{"id": f"{number}", "url": "https://example.org/x.mp4"}]}
         for number in range(words)
     }
-    told = {"format": "signspot-dictionary", "version": 1, "words": entries}
-    (folder / "dictionary" / "dictionary.json").write_text(json.dumps(told))
+    content = {"format": "signspot-dictionary", "version": 1, "words": entries}
+    (folder / "dictionary" / "dictionary.json").write_text(json.dumps(content))
 
 
 def make_small(folder: Path, words: int = 8) -> list[str]:
-    """A short film with its landmarks and subtitles, and a dictionary of signs cut out of it; give the words."""
-    seen = sign(8.0, (320, 240))
-    write_landmarks(seen, folder / "news.pose")
-    write_video(folder / "news.mp4", (np.full((120, 160, 3), 60 + k % 150, np.uint8) for k in range(len(seen))), 25)
+    """A short video with its landmarks and subtitles, and a dictionary of signs cut out of it; give the words."""
+    landmarks = sign(8.0, (320, 240))
+    write_landmarks(landmarks, folder / "news.pose")
+    write_video(
+        folder / "news.mp4", (np.full((120, 160, 3), 60 + k % 150, np.uint8) for k in range(len(landmarks))), 25
+    )
     (folder / "news.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:08.000\nword0, word1 and word2.\n")
     for number in range(words):
-        place = folder / "dictionary" / f"word{number}"
-        place.mkdir(parents=True)
-        write_landmarks(seen[20 * number : 20 * number + 40], place / "a.pose")
+        word_folder = folder / "dictionary" / f"word{number}"
+        word_folder.mkdir(parents=True)
+        write_landmarks(landmarks[20 * number : 20 * number + 40], word_folder / "a.pose")
     return [f"word{number}" for number in range(words)]
 
 
 def make_hours(folder: Path, cache: Path, encoder: Encoder, hours: int, words: int) -> None:
-    """Films whose tracks of an hour each are in the cache, and a dictionary whose exemplars are embedded already.
+    """Videos whose tracks of an hour each are in the cache, and a dictionary whose exemplars are embedded already.
 
     Tracks and embeddings are random, of the size and kind that the encoder makes; what is asked of them is the same.
     """
@@ -135,7 +137,7 @@ def make_hours(folder: Path, cache: Path, encoder: Encoder, hours: int, words: i
         write_landmarks(replace(few, body=few.body + np.float32(number / (5 * words))), path)  # each its own content
         rows = slice(2 * number, 2 * number + 2)
         arrays = {"embedding": gallery.embeddings[rows], "codes": gallery.codes[rows].astype(np.float32)}
-        kept = embedder._cache_entry(SignPlace(path), mirror=True)
-        assert kept is not None
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_arrays(kept, _KIND, arrays, {"name": path.name})
+        cached = embedder._cache_entry(SignPlace(path), mirror=True)
+        assert cached is not None
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_arrays(cached, _KIND, arrays, {"name": path.name})

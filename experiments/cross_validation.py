@@ -18,13 +18,13 @@ from pathlib import Path
 import torch
 
 from signspot.corpus.isolated import IsolatedClip, read_isolated
-from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot_ranks, scores_of_ranks
+from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot
 from signspot.io.progress import Progress, silent
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.contract import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.training.configuration import read_toml
+from signspot.training.configuration import read_training
 from signspot.training.frame_codes import FrameCodesConfig, assemble, open_sources, train_coder, with_folders
 
 HEAD = ("corpus", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank")
@@ -73,12 +73,12 @@ def look_up_folds(
     words, asked = [], 0
     for encoder, signers in zip(encoders, folds, strict=True):
         own = [clip for clip in clips if clip.signer in signers]
-        found = one_shot_ranks(Spotter(encoder), own, queries=queries // len(folds))
+        found = one_shot(Spotter(encoder), own, queries=queries // len(folds))
         words.append(found.words)
         asked += found.queries
         for word, places in found.ranks.items():
             ranks.setdefault(word, []).extend(places)
-    return scores_of_ranks(Spotter(encoders[0]), SpotOptions(), OneShotRanks(min(words), asked, ranks))
+    return OneShotRanks(min(words), asked, ranks).scores(Spotter(encoders[0]), SpotOptions())
 
 
 def cross_validate(
@@ -128,9 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/folds"))
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    config = read_toml(chosen.config, FrameCodesConfig)
+    config = read_training(chosen.config, {"frame_codes": FrameCodesConfig})
     how = replace(config.optimiser, steps=chosen.steps)
-    folders = {name: str(getattr(chosen, name)) for name in ("lsa64", "wlasl", "synthetic")}
+    folders = {name: [str(getattr(chosen, name))] for name in ("lsa64", "wlasl", "synthetic")}
     config = replace(config, name="folds", sources=with_folders(config.sources, folders), optimiser=how)
     corpora = {"lsa64": read_isolated(chosen.lsa64), "wlasl": read_isolated(chosen.wlasl)}
     sys.stdout.write(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|\n")

@@ -59,11 +59,10 @@ ESTIMATORS: Mapping[str, Estimator] = {
     "mediapipe, noise of 1 of 255": Noisy(),
     "exact": OpenVinoEstimator(EXACT),
     "openvino": OpenVinoEstimator(),
-    "light hands": OpenVinoEstimator(Economy(light_hands=True)),
     "half-body": OpenVinoEstimator(Economy(body_every=2, still=0.0)),
     "still": OpenVinoEstimator(Economy(body_every=1)),
 }
-USUAL = tuple(ESTIMATORS)[:5]
+USUAL = tuple(ESTIMATORS)[:4]
 
 
 def estimate(name: str, frames: Sequence[Frame], size: tuple[int, int], kept: Path) -> tuple[Landmarks, float]:

@@ -2,6 +2,8 @@
 
     python -m experiments.lsp make DATA OUT             # three corpus folders in the product's own form
     python -m experiments.lsp measure OUT/ira_alegria --part test --encoder landmark --encoder warping --exemplars 1 3
+    python -m experiments.lsp decide OUT/ira_alegria --encoder landmark --exemplars 3
+    python -m experiments.lsp confirmed OUT/ira_alegria --encoder landmark --encoder warping
     python -m experiments.lsp adapt OUT/ira_alegria --encoder landmark --labels 50 --permuted
     python -m experiments.lsp annotate OUT/ira_alegria --part test --encoder landmark
     python -m experiments.lsp mouth OUT/ira_alegria --part test
@@ -48,7 +50,8 @@ from signspot.mouthing.lips import FPS as LIP_FPS
 from signspot.mouthing.model import FOR_VIDEO, load_mouthing
 from signspot.mouthing.spotter import LATE, MouthingSpotter, find_peaks
 from signspot.mouthing.visemes import query
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.decision import best_words
+from signspot.spotting.options import OVERLAP, SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions, read_footage
@@ -62,6 +65,8 @@ FPS = 29.97  # of the signs of `proteinas`
 LEAST_FRAMES = 6  # of an exemplar
 LEAST_HANDS = 0.5  # share of an exemplar's frames that show a hand
 LOWEST = 0.3  # score from which spottings enter the precision-recall curve
+RATES = (1.0, 5.0, 20.0, 60.0)  # false alarms per hour and word
+CONFIRMED = (0, 1, 2, 5)  # signs of a word
 PROMISED = (1.0, 10.0, 60.0)  # false alarms per hour and word
 OTHER_WORDS = 8  # that are asked for on the lips in place of a word
 SEED = 0  # of drawn exemplars, labels and permutations
@@ -257,7 +262,7 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
     def detection(kept: Sequence[Spotting]) -> Detection:
         return detect(kept, signs, {"": programme.duration})
 
-    decided = detection([spotting for spotting in spottings if searched.is_default(spotting)])
+    decided = detection([replace(spotting, video="") for spotting in searched.default_spottings])
     points = [decided.curve(word).at(0.0) for word in sorted(gallery.words)]
     right = np.array([point.found for point in points], float)
     false = np.array([point.false_alarms for point in points], float)
@@ -279,6 +284,58 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
         bootstrap_ratio(right, right + false),
         tuple(counted) if rated else (None,) * len(PROMISED),
     )
+
+
+def measure_decisions(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Iterator[str]:
+    """Recall and precision of all words at several rates, with and without competition, and of each confidence."""
+    programme, truths = join_clips(corpus)
+    gallery = spotter.gallery(dictionary)
+    signs = [sign for sign in truths if sign.word in gallery.words]
+    searched = spotter.search(programme, gallery, SpotOptions(threshold=LOWEST))
+
+    def row(name: str, spottings: Sequence[Spotting]) -> str:
+        point = detect([replace(s, video="") for s in spottings], signs, {"": programme.duration}).curve().at(0.0)
+        numbers = f"{len(spottings)} | {point.recall:.3f} | {point.precision:.3f}"
+        per_hour = point.false_alarms / (len(gallery.words) * programme.duration / 3600)
+        return f"| {spotter.encoder.name} | {name} | {numbers} | {per_hour:.2f} |"
+
+    yield "| encoder | spottings | number | recall | precision | false alarms/h/word |"
+    yield "|---" * 6 + "|"
+    for rate in RATES:
+        below = [s for s in searched.spottings if (s.false_alarms_per_hour or 0.0) <= rate]
+        yield row(f"at most {rate:g} false alarms/h/word", below)
+        yield row(f"at most {rate:g}, words compete", best_words(below, OVERLAP))
+    yield row("default", searched.default_spottings)
+    for confidence in ("sure", "likely", "check"):
+        yield row(confidence, [s for s in searched.default_spottings if s.confidence == confidence])
+
+
+def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Iterator[str]:
+    """Localisation in later clips, where signs of a word in earlier clips were confirmed; intervals over words."""
+    signed: defaultdict[str, dict[str, TrueSign]] = defaultdict(dict)  # the first sign of a word in each of its clips
+    for name, video in corpus.videos.items():
+        for sign in corpus.signs(name):
+            signed[sign.word].setdefault(name, TrueSign(sign.word, str(video.landmarks), sign.segment))
+    words = [word for word in sorted(signed) if word in dictionary and len(signed[word]) > max(CONFIRMED)]
+    few = few_exemplars(dictionary.select(words), 3, SEED)
+    yield "| encoder | confirmed signs | words | best location right |"
+    yield "|---|---|---|---|"
+    for count in CONFIRMED:
+        exemplars = [exemplar for word in words for exemplar in few[word]]
+        for true in (true for word in words for true in list(signed[word].values())[:count]):
+            span = true.segment
+            exemplars.append(Spotting(true.word, true.video, span.middle, span.start, span.end, 1.0).as_exemplar())
+        gallery, right = spotter.gallery(exemplars), defaultdict[Group, list[float]](list)
+        for word in words:
+            for name in list(signed[word])[max(CONFIRMED) :]:
+                landmarks = corpus.videos[name].landmarks
+                assert landmarks is not None
+                track = spotter.track(landmarks)
+                whole = Segment(0.0, track.grid.frames / track.grid.fps)
+                (best,) = spotter.best_locations(track, gallery.of_words([word]), [whole])
+                own = [sign.segment.padded(TOLERANCE) for sign in corpus.signs(name) if sign.word == word]
+                right[word].append(float(any(best[word].time in segment for segment in own)))
+        yield f"| {spotter.encoder.name} | {count} | {len(words)} | {bootstrap_mean(right)} |"
 
 
 def join_clips(corpus: Corpus) -> tuple[Landmarks, list[TrueSign]]:
@@ -490,14 +547,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     making = commands.add_parser("make")
     making.add_argument("data", type=Path)
     making.add_argument("out", type=Path)
-    for name in ("measure", "adapt", "annotate", "mouth"):
+    for name in ("measure", "decide", "confirmed", "adapt", "annotate", "mouth"):
         command = commands.add_parser(name)
         command.add_argument("corpus", type=Path)
         if name != "adapt":
             command.add_argument("--part", choices=("dev", "test"), default="dev")
         if name != "mouth":
             command.add_argument("--encoder", action="append", required=True)
-        if name in ("measure", "adapt"):
+        if name in ("measure", "decide", "adapt"):
             command.add_argument("--exemplars", type=int, nargs="+", default=[1, 3])
     commands.choices["adapt"].add_argument("--labels", type=int, default=0)
     commands.choices["adapt"].add_argument("--permuted", action="store_true")
@@ -527,6 +584,13 @@ def _lines(given: argparse.Namespace) -> Iterator[str]:
     part = part_of(corpus, given.part)
     if given.command == "measure":
         yield from measure(part, exemplars_for(part), [load(name) for name in given.encoder], given.exemplars)
+    elif given.command == "decide":
+        for spotter in map(load, given.encoder):
+            for count in given.exemplars:
+                yield from measure_decisions(spotter, part, few_exemplars(exemplars_for(part), count, SEED))
+    elif given.command == "confirmed":
+        for spotter in map(load, given.encoder):
+            yield from measure_confirmed(spotter, part, exemplars_for(part))
     elif given.command == "annotate":
         for name in given.encoder:
             with TemporaryDirectory() as out:

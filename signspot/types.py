@@ -143,6 +143,7 @@ def _parts(rows: Embeddings) -> Iterator[Embeddings]:
 
 SIGN_SECONDS = 0.6  # how long a sign is taken to last where a label gives a time alone
 Decision = Literal["", "yes", "no", "unsure"]  # a person's answer to "is this sign the word?"; "": not asked
+Confidence = Literal["", "sure", "likely", "check"]  # how far a spotting can be trusted; "": not known
 
 
 class LabelSource(StrEnum):
@@ -265,12 +266,14 @@ class Spotting:
     mirrored: bool = False  # the exemplar matched left-right mirrored
     source: LabelSource = LabelSource.DICTIONARY
     decision: Decision = ""  # "no" with source V: a person says that this sign is not the word
+    confidence: Confidence = ""  # see `spotting.decision.confidence_of`
     false_alarms_per_hour: float | None = None  # of its word at this score, in this video; None: not known
     licence: str = ""  # of the exemplar
     consent: str = ""  # of the signer of the exemplar: what they agreed to
     mouthed: float | None = None  # probability of a mouthing of the word there; None: none was found, or looked for
     video_licence: str = ""  # of the video, where a corpus tells it
     video_consent: str = ""  # of the signer in the video
+    note: str = ""  # of a person
 
     @property
     def similarity(self) -> float:

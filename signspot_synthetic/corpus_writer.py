@@ -1,11 +1,11 @@
 """A whole corpus is made: in parallel, file by file, so that a run that was killed goes on where it stopped."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from signspot_synthetic.plan import CorpusPlan, ExemplarPlan, VideoPlan
 
 GENERATOR_VERSION = 3  # raised whenever the same options would give other bytes
 _EXEMPLARS_PER_ITEM = 100
+Item = TypeVar("Item")
 _SOURCE, _LICENCE = "signspot synthetic", "CC0-1.0"
 
 
@@ -60,16 +61,21 @@ def make_corpus(options: CorpusOptions, folder: str | Path, progress: Progress =
         raise OptionsError(f"workers must be at least 1; got {workers}")
     corpus, layout = _plan(options), Layout(Path(folder))
     claim_folder(describe(corpus, layout.folder), layout)
-    items = list(_items(corpus))
-    waiting = [item for item in items if not layout.is_finished(item.name)]
-    done = len(items) - len(waiting)
-    progress(done, len(items))
-    for _ in _work(corpus, layout, waiting, workers):
-        done += 1
-        progress(done, len(items))
+    make_items({item.name: item for item in _items(corpus)}, partial(_make, options, layout), layout, progress, workers)
     _write_dictionaries(corpus, layout)
     write_splits(corpus.splits, layout.splits)
     return open_corpus(layout.folder)
+
+
+def make_items(
+    items: Mapping[str, Item], make: Callable[[Item], None], layout: Layout, progress: Progress, workers: int
+) -> None:
+    """Make those items of a corpus, by name, that are not finished."""
+    waiting = [item for name, item in items.items() if not layout.is_finished(name)]
+    progress(len(items) - len(waiting), len(items))
+    made = run_each(make, waiting, min(workers, max(1, len(waiting))))
+    for done, _ in enumerate(results(made), len(items) - len(waiting) + 1):
+        progress(done, len(items))
 
 
 def describe(corpus: CorpusPlan, folder: Path) -> dict[str, Any]:
@@ -145,11 +151,6 @@ def _items(corpus: CorpusPlan) -> Iterator[_Item]:
     for number, first in enumerate(range(0, len(corpus.exemplars), _EXEMPLARS_PER_ITEM)):
         last = min(first + _EXEMPLARS_PER_ITEM, len(corpus.exemplars))
         yield _Item(f"exemplars-{number + 1:04d}", first, last)
-
-
-def _work(corpus: CorpusPlan, layout: Layout, items: Sequence[_Item], workers: int) -> Iterator[None]:
-    """Make all items; the plan is made once per process."""
-    return results(run_each(partial(_make, corpus.options, layout), items, min(workers, max(1, len(items)))))
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,6 @@ import numpy as np
 from signspot.corpus.corpus import Corpus, CorpusVideo, Layout, open_corpus
 from signspot.corpus.truth import MouthingTruth, Splits, WordSplit, write_records, write_splits
 from signspot.errors import OptionsError
-from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
@@ -25,7 +24,7 @@ from signspot_synthetic.body.mouthing import MouthedWord, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
 from signspot_synthetic.camera.estimator import for_lips, observe
 from signspot_synthetic.camera.projection import project
-from signspot_synthetic.corpus_writer import claim_folder, describe_corpus
+from signspot_synthetic.corpus_writer import claim_folder, describe_corpus, make_items
 from signspot_synthetic.knobs import named_rng
 
 SPLITS = ("train", "validation", "test")
@@ -89,11 +88,7 @@ def make_lips_corpus(
         for item in items
     ]
     claim_folder(describe_corpus(layout.folder, asdict(options), videos), layout)
-    waiting = [item for item in items if not layout.is_finished(_name(*item))]
-    progress(len(items) - len(waiting), len(items))
-    work = run_each(partial(_make, options, layout), waiting, min(workers, max(1, len(waiting))))
-    for done, _ in enumerate(results(work), len(items) - len(waiting) + 1):
-        progress(done, len(items))
+    make_items({_name(*item): item for item in items}, partial(_make, options, layout), layout, progress, workers)
     ids = {split: tuple(video.id for video in videos if video.split == split) for split in SPLITS}
     write_splits(Splits(ids["train"], ids["test"], WordSplit()), layout.splits)
     return open_corpus(layout.folder)

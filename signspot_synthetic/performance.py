@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,7 @@ def is_right(label: Label, signs: Iterable[SignTruth], same_sign: Mapping[str, f
 _SENTENCE_SECONDS = 3.0  # about how long a sentence is signed
 _TURN = (4, 10)  # sentences between two rests: from, to (excluded)
 _TEST_THEMES = 0.5  # of the sentences in test videos are about a test word
+_PARTS = ("body", "left_hand", "right_hand", "face")
 _BRIDGE = (4, 20)  # frames of rest between two turns: from, to (excluded)
 
 
@@ -246,25 +248,13 @@ def _bridge(before: Motion, after: Motion, frames: int) -> Motion:
     def between(start: NDArray[np.float32], end: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(start[-1:] + smooth * (end[:1] - start[-1:]), dtype=np.float32)
 
-    return Motion(
-        between(before.body, after.body),
-        between(before.left_hand, after.left_hand),
-        between(before.right_hand, after.right_hand),
-        between(before.face, after.face),
-        fps=before.fps,
-        face_points=before.face_points,
-    )
+    parts: dict[str, Any] = {part: between(getattr(before, part), getattr(after, part)) for part in _PARTS}
+    return replace(before, **parts)
 
 
 def _joined(motions: Sequence[Motion]) -> Motion:
-    return Motion(
-        np.concatenate([m.body for m in motions]),
-        np.concatenate([m.left_hand for m in motions]),
-        np.concatenate([m.right_hand for m in motions]),
-        np.concatenate([m.face for m in motions]),
-        fps=motions[0].fps,
-        face_points=motions[0].face_points,
-    )
+    parts: dict[str, Any] = {part: np.concatenate([getattr(m, part) for m in motions]) for part in _PARTS}
+    return replace(motions[0], **parts)
 
 
 def _cue_of_mention(cues: Sequence[CueText], numbers: Sequence[int]) -> dict[tuple[int, int], int]:

@@ -1,17 +1,12 @@
 """Show a word's signs: a contact sheet, a short video, and a page of sentences with glosses and subtitles."""
 
-import base64
-import json
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from pathlib import Path
-from string import Template
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 from matplotlib import font_manager
@@ -22,6 +17,7 @@ from signspot.errors import OptionsError
 from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
+from signspot.plots.report import clips, file_address, heading, paragraph, table, write_page
 from signspot.types import Segment
 from signspot.video.writer import VideoWriter
 from signspot_synthetic.body.motion import continuous, isolated
@@ -30,11 +26,11 @@ from signspot_synthetic.camera.projection import project
 from signspot_synthetic.geometry.framing import Camera
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
-from signspot_synthetic.performance import PerformedVideo, perform_video
+from signspot_synthetic.performance import perform_video
 from signspot_synthetic.plan import CorpusPlan, VideoPlan
 from signspot_synthetic.render.appearance import Appearance, make_appearance
 from signspot_synthetic.render.canvas import Image
-from signspot_synthetic.render.render import render, render_video
+from signspot_synthetic.render.render import render
 
 # Pictures for people: seen from the front, from the hips to above the head.
 SHOW_CAMERA = Camera(distance=2.6, height=0.98, aim=(0.0, 0.03))
@@ -51,6 +47,7 @@ class Scene:
     landmarks: Landmarks
     appearance: Appearance
     signs: tuple[tuple[str, Segment], ...]  # every gloss with its time
+    subtitles: tuple[tuple[str, Segment], ...] = ()  # shown where there is no title
 
 
 def scenes(lexicon: Lexicon, word: str, *, seed: int = 0, size: tuple[int, int] = (256, 256)) -> Iterator[Scene]:
@@ -134,7 +131,7 @@ def _row(scene: Scene, columns: int, size: tuple[int, int]) -> Image:
     draw.text((_MARGIN, 8 + _LINE), _cut(scene.detail, width // 7), fill=_PALE, font=_font(11))
     for column, (time, picture) in enumerate(zip(moments, shown, strict=True)):
         x, y = _MARGIN + column * (size[0] + _MARGIN), 3 * _LINE
-        gloss = _gloss(scene, time)
+        gloss = _at(scene.signs, time)
         paper.paste(Pictures.fromarray(picture), (x, y))
         draw.text((x, y + size[1] + 4), f"{time:.2f} s", fill=_PALE, font=_font(11))
         draw.text((x + 52, y + size[1] + 4), gloss, fill=_MARK, font=_font(11, bold=True))
@@ -156,9 +153,9 @@ def _shown(scene: Scene, moments: list[float]) -> list[Image]:
     return [next(render(scene.landmarks[index : index + 2], scene.appearance, size)) for index in indices]
 
 
-def _gloss(scene: Scene, time: float) -> str:
-    """The sign at a time; nothing between signs."""
-    return next((word for word, segment in scene.signs if time in segment), "")
+def _at(texts: Sequence[tuple[str, Segment]], time: float) -> str:
+    """The gloss or subtitle at a time; nothing between two."""
+    return next((text for text, segment in texts if time in segment), "")
 
 
 def sign_video(
@@ -177,15 +174,19 @@ def sign_video(
         OptionsError: the path's suffix is not one of a video, or the size is out of range.
         OutputError: the file cannot be written.
     """
-    all_scenes = list(scenes(lexicon, word, seed=seed, size=size))
-    total = sum(len(scene.landmarks) for scene in all_scenes)
-    done = 0
-    with VideoWriter(path, all_scenes[0].landmarks.fps) as writer:
-        for scene in all_scenes:
-            for time, picture in zip(
-                scene.landmarks.times, render(scene.landmarks, scene.appearance, size), strict=True
-            ):
-                writer.add(np.concatenate([picture, _caption(scene.title, _gloss(scene, time), size[0])]))
+    return _write_video(list(scenes(lexicon, word, seed=seed, size=size)), path, size, progress)
+
+
+def _write_video(
+    shown: Sequence[Scene], path: str | os.PathLike[str], size: tuple[int, int], progress: Progress
+) -> Path:
+    """Scenes one after the other, each frame above the title of its scene, its subtitle and its gloss."""
+    total, done = sum(len(scene.landmarks) for scene in shown), 0
+    with VideoWriter(path, shown[0].landmarks.fps) as writer:
+        for scene in shown:
+            for time, image in zip(scene.landmarks.times, render(scene.landmarks, scene.appearance, size), strict=True):
+                title = scene.title or _at(scene.subtitles, time)
+                writer.add(np.concatenate([image, _caption(title, _at(scene.signs, time), size[0])]))
                 done += 1
                 progress(done, total)
     return Path(path)
@@ -213,95 +214,17 @@ def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(font_manager.findfont(f"DejaVu Sans:{weight}"), size)
 
 
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>
-  body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #20242a; background: #f5f6f8; }
-  main { max-width: 60rem; margin: 0 auto; padding: 1.5rem; }
-  h1 { font-size: 1.25rem; margin: 0 0 .25rem; }
-  p.note { color: #5b626c; margin: 0 0 1rem; }
-  .stage { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start; }
-  figure { margin: 0; flex: 0 1 26rem; }
-  video { width: 100%; border-radius: 8px; background: #000; display: block; }
-  #now { min-height: 3em; margin: .5rem 0 0; text-align: center; font-size: 1.1rem; white-space: pre-line; }
-  .lists { flex: 1 1 20rem; }
-  h2 { font-size: .95rem; margin: 0 0 .5rem; color: #5b626c; font-weight: 600; }
-  button { font: inherit; border: 1px solid #d5d9df; border-radius: 6px; background: #fff; color: inherit;
-           padding: .15rem .55rem; margin: 0 .3rem .4rem 0; cursor: pointer; text-align: left; }
-  button small { color: #7a818b; }
-  button.unlisted { border-style: dashed; }
-  button.now { background: #c45c18; border-color: #c45c18; color: #fff; }
-  button.now small { color: #fff; }
-  #subtitles button { display: block; width: 100%; white-space: pre-line; }
-</style>
-</head>
-<body>
-<main>
-<h1>$title</h1>
-<p class="note">$note</p>
-<div class="stage">
-<figure>
-<video id="video" controls loop muted playsinline src="data:video/mp4;base64,$video"></video>
-<figcaption id="now" aria-live="off"></figcaption>
-</figure>
-<div class="lists">
-<h2>Signed (dashed: not in the dictionary)</h2>
-<div id="signs"></div>
-<h2>Subtitles, which come later or earlier than the signing</h2>
-<div id="subtitles"></div>
-</div>
-</div>
-</main>
-<script>
-const data = $data;
-const video = document.getElementById("video");
-const caption = document.getElementById("now");
-function buttons(place, items) {
-  return items.map(item => {
-    const button = document.createElement("button");
-    button.append(item.text + " ");
-    const time = document.createElement("small");
-    time.textContent = item.start.toFixed(1) + " s";
-    button.append(time);
-    if (item.listed === false) button.className = "unlisted";
-    button.onclick = () => { video.currentTime = item.start + 0.001; };
-    document.getElementById(place).append(button);
-    return { item, button };
-  });
-}
-const signs = buttons("signs", data.signs);
-const subtitles = buttons("subtitles", data.subtitles);
-function show() {
-  const time = video.currentTime;
-  const on = entry => time >= entry.item.start && time < entry.item.end;
-  for (const entry of [...signs, ...subtitles]) entry.button.classList.toggle("now", on(entry));
-  caption.textContent = subtitles.filter(on).map(entry => entry.item.text).join("\\n");
-}
-function tick() { show(); requestAnimationFrame(tick); }
-tick();
-const start = new URLSearchParams(location.search).get("t");
-if (start !== null) video.addEventListener("loadeddata", () => { video.currentTime = Number(start); }, { once: true });
-</script>
-</body>
-</html>
-""")
-
-
 def page(
     corpus: CorpusPlan,
-    path: str | os.PathLike[str],
+    path: str | Path,
     *,
     seconds: float = 15.0,
     height: int = 360,
     progress: Progress = silent,
 ) -> Path:
-    """Write an HTML page that plays a few synthetic sentences, with glosses and subtitles in step.
+    """Write an HTML page with a video of a few synthetic sentences, and tables of its glosses and subtitles.
 
-    The page is one file that needs no network; a time in its address (`?t=4.2`) is where it starts.
+    The page is one file that needs no network. Below each frame of the video are its subtitle and its gloss.
 
     Args:
         corpus: whose words, sentences and signers are shown.
@@ -320,30 +243,25 @@ def page(
     plan = VideoPlan("page", first.signer, "test", seconds)
     performed = perform_video(corpus, plan)
     width, tall = corpus.options.size
-    video = _render(performed, plan, (round(height * width / tall), height), progress)
-    text = _PAGE.substitute(
-        title=escape(f"Signing of {plan.signer.id}, corpus {corpus.options.seed}"),
-        note=escape(f"{len(performed.signs)} signs, co-articulated; everything here is made from one seed."),
-        video=base64.b64encode(video).decode(),
-        data=json.dumps(_data(performed)).replace("<", "\\u003c"),
+    scene = Scene(
+        title="",
+        detail="",
+        landmarks=performed.footage.exact,
+        appearance=make_appearance(plan.signer.appearance_seed),
+        signs=tuple((sign.word, sign.segment) for sign in performed.signs),
+        subtitles=tuple((" ".join(line.text.split()), Segment(line.start, line.end)) for line in performed.subtitles),
     )
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return Path(path)
-
-
-def _render(performed: PerformedVideo, plan: VideoPlan, size: tuple[int, int], progress: Progress) -> bytes:
-    """The rendered video, as bytes."""
-    exact, appearance = performed.footage.exact, make_appearance(plan.signer.appearance_seed)
     with TemporaryDirectory() as folder:
-        video = render_video(exact, appearance, Path(folder) / "page.mp4", size, exact.fps, progress=progress)
-        return video.read_bytes()
-
-
-def _data(performed: PerformedVideo) -> dict[str, list[dict[str, Any]]]:
-    """Glosses and subtitles with their times, as the page's script reads them."""
-    signs = [
-        {"text": sign.word, "start": sign.start, "end": sign.end, "listed": sign.listed} for sign in performed.signs
+        video = _write_video([scene], Path(folder) / "page.mp4", (round(height * width / tall), height), progress)
+        address = file_address(video, "video/mp4")
+    signs = ((s.word, f"{s.start:.2f}", f"{s.end:.2f}", "yes" if s.listed else "no") for s in performed.signs)
+    subtitles = ((text, f"{segment.start:.2f}", f"{segment.end:.2f}") for text, segment in scene.subtitles)
+    blocks = [
+        paragraph(f"{len(performed.signs)} signs, co-articulated; everything here is made from one seed."),
+        clips([(address, "Subtitles come later or earlier than the signing.")]),
+        heading("Signs"),
+        table(("gloss", "start, s", "end, s", "in the dictionary"), signs),
+        heading("Subtitles"),
+        table(("text", "start, s", "end, s"), subtitles),
     ]
-    subtitles = [{"text": line.text, "start": line.start, "end": line.end} for line in performed.subtitles]
-    return {"signs": signs, "subtitles": subtitles}
+    return write_page(path, f"Signing of {plan.signer.id}, corpus {corpus.options.seed}", blocks)

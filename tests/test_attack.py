@@ -1,17 +1,21 @@
-"""`make attack`, a few of each kind: mutated files, hostile videos and pickles, lying servers, kills."""
+"""`make attack`, a few of each kind: mutated and endless files, hostile videos, killed commands, the server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
 from signspot.io.sandbox import Sandbox
-from tools.attack import AttackOptions, Outcome, make_sandbox, media, pickles, read_all, servers
-from tools.attack.kills import COMMANDS, attack_command
-from tools.attack.readers import TARGETS, attack_reader
+from tools.attack import MEMORY, AttackOptions, Outcome, commands, make_sandbox, media, read_all, server
+from tools.attack.readers import ENDLESS, MAPPED, TARGETS, attack_reader, make_endless
 
-QUICK = ("dictionary build", "export")  # commands that are killed in every run of the tests
+# Tried in every run of the tests; scripts, full disks and two servers are in tests/web, too.
+QUICK = ("dictionary build", "train", "requests", "kills")
+
+
+def quick_first(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=[pytest.mark.long][name in QUICK :]) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -26,30 +30,40 @@ def test_mutated_files_are_refused_or_read(name: str, sandbox: Sandbox, tmp_path
     assert (outcome.tried, outcome.failures) == (40, [])
 
 
-@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.long][each in QUICK :]) for each in COMMANDS])
-def test_a_killed_command_ends_where_an_undisturbed_one_does(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path))  # the attack sets it for each command
-    outcome = attack_command(name, AttackOptions(tmp_path, 5))
-    assert (outcome.tried, outcome.failures) == (5, [])
+@pytest.fixture(scope="module")
+def wide_sandbox() -> Iterator[Sandbox]:
+    """With room to map an endless file; `read_file` itself limits the memory that is taken."""
+    with make_sandbox(ENDLESS + MEMORY) as child:
+        yield child
 
 
-@pytest.mark.parametrize(
-    ("part", "kinds", "count"),
-    [
-        (media, ("damaged.mp4", "damaged.mkv", "damaged.ts", "damaged.avi", "damaged.webm"), 6),
-        (pickles, ("code", "mutated"), 20),
-        (servers, ("changing files",), 4),
-    ],
-    ids=["media", "pickles", "servers"],
-)
-def test_hostile_files_and_servers_break_nothing(
-    part: ModuleType, kinds: tuple[str, ...], count: int, tmp_path: Path
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_endless_files_take_neither_memory_nor_time(
+    name: str, sandbox: Sandbox, wide_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    outcomes = list(part.attack(AttackOptions(tmp_path, count, seed=1, only=kinds)))
-    assert [outcome.name for outcome in outcomes] == list(kinds)
-    assert [failure for outcome in outcomes for failure in outcome.failures] == []
+    """A file of eight gigabytes that begins as it should is refused, or read, within one gigabyte and a minute."""
+    path = make_endless(name, tmp_path)
+    child = wide_sandbox if name in MAPPED else sandbox
+    outcome = read_all(Outcome(name), child, "tools.attack.readers:read_file", [(name, path)])
+    assert (outcome.tried, outcome.failures) == (1, [])
+
+
+@pytest.mark.parametrize("name", quick_first(commands.COMMANDS))
+def test_a_killed_command_ends_where_an_undisturbed_one_does(name: str, tmp_path: Path) -> None:
+    outcome = commands.attack_command(name, AttackOptions(tmp_path, 3))
+    assert outcome.failures == []
+    assert outcome.tried > 3
+
+
+def test_damaged_videos_break_nothing(tmp_path: Path) -> None:
+    outcomes = list(media.attack(AttackOptions(tmp_path, 6, 1, tuple(f"damaged{suffix}" for suffix in media.CODECS))))
+    assert [(outcome.tried, outcome.failures) for outcome in outcomes] == [(6, [])] * len(media.CODECS)
+
+
+@pytest.mark.parametrize("kind", quick_first(server.KINDS))
+def test_the_server_holds(kind: str, tmp_path: Path) -> None:
+    (outcome,) = server.attack(AttackOptions(tmp_path, 1, only=(kind,)))
+    assert outcome.failures == []
 
 
 def test_an_attack_reports_crashes_and_errors_and_goes_on(sandbox: Sandbox) -> None:

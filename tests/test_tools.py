@@ -1,6 +1,7 @@
 """Tools that guard the repository find what they are for."""
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -92,3 +93,15 @@ def test_what_a_wheel_names_must_be_there(tmp_path: Path, asked: str, reason: st
     wheel = make_wheel(tmp_path / "it.whl", asked)
     with pytest.raises(SystemExit, match=reason):
         list(link_dependencies.needed(link_dependencies.wheel_requirements(wheel)))
+
+
+@pytest.mark.parametrize("version", ["3.10.13", "3.12.1", "3.13.0"])
+def test_another_python_is_refused_in_one_line(version: str, tmp_path: Path) -> None:
+    """A Python that says that it is of another version."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "Python {version}" && exit 0\nexit 1\n')
+    python.chmod(0o755)
+    done = subprocess.run([str(TOOLS / "system-packages"), str(python)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"found: Python {version}" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Floor 0: time."""
+"""Segments, grids and the other types."""
 
 import math
 

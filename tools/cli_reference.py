@@ -1,17 +1,23 @@
-"""Write docs/reference/cli.md from the command line itself; with --check, fail when it is stale."""
+"""Write docs/reference/cli.md and configuration.md from the code; with --check, fail when one is stale."""
 
+import ast
+import inspect
 import os
 import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 os.environ["COLUMNS"] = "100"  # the help wraps at the terminal's width
 
 import typer.main
 
 from signspot.cli.main import app
+from signspot.cli.train import training_kinds
+from signspot.training.configuration import COMPUTE, Compute
 
-TARGET = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 
 def document(command: Any, name: str, parent: Any = None) -> list[str]:
@@ -23,16 +29,90 @@ def document(command: Any, name: str, parent: Any = None) -> list[str]:
     return lines
 
 
-def reference() -> str:
-    """The whole page."""
+def command_reference() -> str:
+    """The page of all commands."""
     head = ["# Command line", "", "Written by `make docs` from the commands' own help; do not edit.", ""]
     return "\n".join(head + document(typer.main.get_command(app), "signspot"))
 
 
+def configuration_reference() -> str:
+    """The page of all keys of the configurations of `signspot train`."""
+    lines = [
+        "# Configurations of `signspot train`",
+        "",
+        "Written by `make docs` from the code; do not edit. A configuration is a TOML file. Its key `kind` says what",
+        "is trained; the other keys depend on it. `signspot train CONFIG --dry-run` prints all values of one,",
+        "`--set KEY=VALUE` replaces one.",
+        "",
+        "## Every kind but `warping`",
+        "",
+        *section(Compute, f"[{COMPUTE}]"),
+    ]
+    for kind, record in training_kinds().items():
+        lines += [f'## `kind = "{kind}"`', "", *section(record, "")]
+    return "\n".join(lines)
+
+
+def section(record: type[Any], heading: str) -> Iterator[str]:
+    """The keys of a record as a table, and those of its parts."""
+    if heading:
+        yield from (f"### `{heading}`", "")
+    hints, comments, parts = get_type_hints(record), trailing_comments(record), list[tuple[type[Any], str]]()
+    yield from ("| key | value | default | meaning |", "|---|---|---|---|")
+    for field in fields(record):
+        kind, name = hints[field.name], field.name
+        path = f"{heading.strip('[]')}.{name}".lstrip(".")
+        if kind is Compute:
+            continue
+        if is_dataclass(kind):
+            parts.append((kind, f"[{path}]"))  # type: ignore[arg-type]
+        elif get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):
+            parts.append((get_args(kind)[0], f"[[{path}]]"))
+        else:
+            yield f"| `{name}` | {type_name(kind)} | {default(field)} | {comments.get(name, '').replace('|', '/')} |"
+    yield ""
+    for part, name in parts:
+        yield from section(part, name)
+
+
+def trailing_comments(record: type[Any]) -> dict[str, str]:
+    """Field → the comment behind it in the source."""
+    source = inspect.getsource(record)
+    lines, (body,) = source.splitlines(), ast.parse(source).body
+    assert isinstance(body, ast.ClassDef)
+    places = {node.target.id: node.end_lineno for node in body.body
+              if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}  # fmt: skip
+    return {name: lines[(end or 1) - 1].partition("  # ")[2] for name, end in places.items()}
+
+
+def type_name(kind: Any) -> str:
+    """The kind of a value, in words."""
+    if get_origin(kind) is Literal:
+        return " or ".join(f'`"{choice}"`' for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return f"list of {type_name(get_args(kind)[0])}s"
+    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    return words.get(kind, "table" if get_origin(kind) is dict or kind is dict else f"`{kind}`")
+
+
+def default(field: "Field[Any]") -> str:
+    """The default of a field, as TOML writes it."""
+    value = field.default_factory() if field.default_factory is not MISSING else field.default
+    if value is MISSING:
+        return "must be given"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, str):
+        return f'`"{value}"`'
+    return f"`{list(value)}`" if isinstance(value, tuple) else f"`{value}`"
+
+
+PAGES = {"cli.md": command_reference, "configuration.md": configuration_reference}
+
 if __name__ == "__main__":
-    page = reference()
-    if "--check" in sys.argv:
-        fresh = TARGET.is_file() and TARGET.read_text() == page
-        sys.exit(0 if fresh else f"{TARGET.name} is stale. Write it again with: make docs")
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    TARGET.write_text(page)
+    for name, write in PAGES.items():
+        target, page = FOLDER / name, write()
+        if "--check" not in sys.argv:
+            target.write_text(page)
+        elif not target.is_file() or target.read_text() != page:
+            sys.exit(f"{name} is stale. Write it again with: make docs")

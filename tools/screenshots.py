@@ -1,8 +1,8 @@
-"""Pictures of every page of the workbench at 1200 and 400 pixels, and those of the docs: `make screenshots`.
+"""Screenshots of every page of the workbench at 1200 and 400 pixels, and those of the docs: `make screenshots`.
 
 Every page goes to build/screenshots/pages, to be looked at; those that the docs show go to docs/images, made smaller.
 The folder that is shown is made by the demo, with subtitles, a queue and decisions of two people. Chromium is driven by
-Playwright; its camera is a film of one sign.
+Playwright; its camera is a video of one sign.
 
 Example: python tools/screenshots.py --work build/screenshots
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from signspot.video.reader import open_video
 from signspot_synthetic.demo import run_demo
 
 ROOT = Path(__file__).parent.parent
-PICTURES = ROOT / "docs" / "pictures"
+IMAGES = ROOT / "docs" / "images"
 CHROMIUM = "/usr/bin/chromium"
 SUBTITLES = """WEBVTT
 
@@ -42,21 +42,21 @@ The teacher of science and her friend in the winter garden.
 """
 _LOADED = """
 [...document.images].every((image) => image.complete || !image.offsetParent) &&
-[...document.querySelectorAll("video")].every((film) => !film.src || !film.offsetParent || film.readyState > 1) &&
-[...document.querySelectorAll("video[poster]")].every((film) => performance.getEntriesByName(film.poster).length)
+[...document.querySelectorAll("video")].every((video) => !video.src || !video.offsetParent || video.readyState > 1) &&
+[...document.querySelectorAll("video[poster]")].every((video) => performance.getEntriesByName(video.poster).length)
 """
-PAGES = ("library", "spot", "sign", "verify", "queue", "results", "dictionary", "compare", "requests")
+PAGES = ("library", "try", "spot", "sign", "verify", "queue", "results", "dictionary", "compare", "requests")
 WIDTHS = {"": (1200, 900), "-phone": (400, 800)}
 _SHOWN = {
     "spot": 1330,
     "sign": 771,
     "results": 1000,
 }  # pages in the docs, and the pixels of their height that are shown
-_WIDE, _COLOURS = 900, 256  # of a picture in the docs
+_WIDE, _COLOURS = 900, 256  # of a frame in the docs
 
 
 def make_folder(work: Path) -> Path:
-    """The demo's film and dictionary in a folder of their own."""
+    """The demo's video and dictionary in a folder of their own."""
     run_demo(work / "demo", quiet, workers=1)
     folder = work / "my-videos"
     if not folder.is_dir():
@@ -67,11 +67,17 @@ def make_folder(work: Path) -> Path:
     return folder
 
 
-def film_for_camera(source: Path, target: Path) -> Path:
-    """A film as Chromium's fake camera takes it (.y4m); it is played again and again."""
-    with open_video(source, max_side=480) as video, target.open("wb") as file:
-        for number, frame in enumerate(video.resampled(25.0)):
-            image = frame.image[: frame.image.shape[0] // 2 * 2, : frame.image.shape[1] // 2 * 2]
+def camera_file(source: Path, target: Path) -> Path:
+    """A video as Chromium's fake camera takes it (.y4m); it is played again and again."""
+    with open_video(source, max_side=480) as video:
+        return write_camera_file((frame.image for frame in video.resampled(25.0)), target)
+
+
+def write_camera_file(images: Iterable[Any], target: Path) -> Path:
+    """(H, W, 3) images at 25 frames per second, as a .y4m file."""
+    with target.open("wb") as file:
+        for number, frame in enumerate(images):
+            image = frame[: frame.shape[0] // 2 * 2, : frame.shape[1] // 2 * 2]
             if not number:
                 file.write(f"YUV4MPEG2 W{image.shape[1]} H{image.shape[0]} F25:1 Ip A1:1 C420jpeg\n".encode())
             file.write(b"FRAME\n" + _planes(image))
@@ -108,13 +114,13 @@ def ask(method: str, address: str, body: Any = None) -> Any:
 
 
 def make_queue(address: str) -> str:
-    """A queue of everything found in the film, most of it decided by two people; an earlier one is shown again."""
-    known = ask("GET", f"{address}/api/queues")
-    if known:
-        return str(known[0]["id"])
+    """A queue of everything found in the video, most of it decided by two people; an earlier one is shown again."""
+    queues = ask("GET", f"{address}/api/queues")
+    if queues:
+        return str(queues[0]["id"])
     words = "&".join(f"word={word}" for word in ("apple", "friend", "language", "name", "science"))
-    found = ask("GET", f"{address}/api/spot/sentence.mp4?dictionary=dictionary&{words}")
-    rows = [hit for word in found["words"] for hit in sorted(word["hits"], key=lambda hit: -hit["score"])[:5]]
+    result = ask("GET", f"{address}/api/spot/sentence.mp4?dictionary=dictionary&{words}")
+    rows = [hit for word in result["words"] for hit in sorted(word["hits"], key=lambda hit: -hit["score"])[:5]]
     body = {"name": "sentence", "dictionary": "dictionary", "rows": rows, "share": 1.0}
     queue = str(ask("POST", f"{address}/api/queues", body)["id"])
     for who in ("Ada", "Ben"):
@@ -140,14 +146,14 @@ def shoot(browser: Browser, address: str, queue: str, target: Path, pages: Seque
 
 
 def _visit(page: Page, name: str, address: str, queue: str) -> None:
-    places = {
-        "library": "/",
+    addresses = {
+        "library": "/library",
         "spot": "/spot?video=sentence.mp4&dictionary=dictionary&word=apple",
         "queue": f"/verify/{queue}",
         "results": f"/verify/{queue}/results",
         "compare": "/compare?dictionary=dictionary&word=apple",
     }
-    page.goto(address + places.get(name, f"/{name}"))
+    page.goto(address + addresses.get(name, f"/{name}"))
     if name == "spot":
         page.locator("#rows tr button").first.click(timeout=60_000)
         page.locator("#show-skeleton").click()
@@ -159,14 +165,14 @@ def _visit(page: Page, name: str, address: str, queue: str) -> None:
             {"dictionary": "#words .card", "compare": "#side figure", "queue": "#slot video"}[name]
         ).first.wait_for()
     page.wait_for_load_state("networkidle")
-    for _ in range(300):  # pictures and films are there
+    for _ in range(300):  # images and videos are loaded
         if page.evaluate(_LOADED):
             break
         time.sleep(0.2)
     if name == "spot":  # in the middle of the hit, whatever was played meanwhile
-        page.evaluate("document.querySelectorAll('video').forEach((film) => film.pause())")
+        page.evaluate("document.querySelectorAll('video').forEach((video) => video.pause())")
         page.evaluate(
-            "document.getElementById('film').currentTime = document.getElementById('hit-film').currentTime = 1.44"
+            "document.getElementById('video').currentTime = document.getElementById('hit-video').currentTime = 1.44"
         )
     time.sleep(1.2)
 
@@ -181,17 +187,17 @@ def show_in_docs(pages: Path, names: Sequence[str], target: Path) -> None:
 
 
 def main() -> None:
-    """Make the folder, serve it, take the pictures."""
+    """Make the folder, serve it, take the screenshots."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "screenshots")
     parser.add_argument("--out", type=Path, help="for every page (default: pages/ in the folder of --work)")
-    parser.add_argument("--docs", type=Path, default=PICTURES, help="for the pictures of the docs")
+    parser.add_argument("--docs", type=Path, default=IMAGES, help="for the images of the docs")
     parser.add_argument("--only", nargs="+", choices=PAGES, default=PAGES, help="these pages alone")
     options = parser.parse_args()
     out = options.out or options.work / "pages"
     out.mkdir(parents=True, exist_ok=True)
     folder = make_folder(options.work)
-    camera = film_for_camera(folder / "dictionary" / "friend" / "friend_2.mp4", options.work / "camera.y4m")
+    camera = camera_file(folder / "dictionary" / "friend" / "friend_2.mp4", options.work / "camera.y4m")
     flags = [
         "--use-fake-device-for-media-stream",
         "--use-fake-ui-for-media-stream",
@@ -202,7 +208,7 @@ def main() -> None:
         shoot(browser, address, make_queue(address), out, options.only)
         browser.close()
     show_in_docs(out, options.only, options.docs)
-    print(f"pictures of the workbench in {out}, those of the docs in {options.docs}")
+    print(f"screenshots of the workbench in {out}, those of the docs in {options.docs}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Hooks that make a site of our pages: the rooms in reading order, and the pages beside the code among them."""
+"""Hooks that make a site of our pages: the sections in reading order, and the pages beside the code among them."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parent.parent
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}  # pages of the repository: of the site
-ROOMS = ("Start", "How to", "Explanation", "Reference")
+SECTIONS = ("Start", "How to", "Explanation", "Reference")
 _LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)")
 
 
@@ -38,8 +38,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_nav(nav: Any, config: Any, files: Any) -> Any:
-    """Put the rooms into reading order, between the index and the pages beside the code."""
-    titles = {item.title: item for item in nav.items if item.title in ROOMS}
+    """Put the sections into reading order, between the index and the pages beside the code."""
+    titles = {item.title: item for item in nav.items if item.title in SECTIONS}
     pages = [item for item in nav.items if item.title not in titles]
-    nav.items = [*pages[:1], *(titles[room] for room in ROOMS if room in titles), *pages[1:]]
+    nav.items = [*pages[:1], *(titles[section] for section in SECTIONS if section in titles), *pages[1:]]
     return nav

@@ -12,6 +12,7 @@ from pathlib import Path
 from experiments.applications.signs import parser_of, print_table
 from signspot.applications.densify import DensifyOptions, find_words
 from signspot.corpus.corpus import Corpus
+from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.spotter import Spotter, load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Spotting
@@ -59,7 +60,7 @@ def main() -> None:
     parser = parser_of(__doc__, words=40)
     parser.add_argument("--choose", action="store_true", help="print several rates")
     args = parser.parse_args()
-    rates = (30.0, 60.0, 120.0, 240.0) if args.choose else (DensifyOptions().rate,)
+    rates = (30.0, 60.0, 120.0, 240.0) if args.choose else (WORD_RATE,)
     heads = ("false alarms per hour", "subtitle words", "of them signed", "found", "right", "found of the signed")
     with tempfile.TemporaryDirectory() as folder:
         corpus = small_corpus(folder, args.seed, args.words)

@@ -1,20 +1,82 @@
-"""The cells of all tables: what is learned and measured in one, each done once and kept on disk."""
+"""Cells: one training with its test, done once and kept on disk; and the cells of Tables 2 to 5, Fig. 5, A.1 to A.3.
+
+Retrieval (Sec. 4.2): for every query all exemplars of the test words are ranked by their greatest similarity to any of
+its windows. One is right if it shows the word, and that similarity is where the word is signed.
+"""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiments.paper.protocol import Embed, retrieve
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
 from experiments.paper.setup import Setting, Setup, TrunkKind, Vocabulary
+from signspot.evaluation.queries import RetrievalQuery
 from signspot.io.files import atomic_write, text_digest
-from signspot.io.progress import Progress, silent
+from signspot.metrics.localisation import Tolerance
+from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of
+from signspot.metrics.retrieval import ClipRetrieval
+from signspot.models.batch_norm import Domain
+from signspot.models.contract import Encoder
 from signspot.models.mlp import UnitNorm
-from signspot.training.embedding import train_embedding
+from signspot.training.embedding import Mlp, attach_mlp, train_embedding
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, synonym_pairs
+from signspot.training.items import Item
+from signspot.training.trunk_features import TrunkFeatures
+from signspot.types import Exemplar
 
 _T = TypeVar("_T")
+FloatArray = NDArray[np.float32]
+Embed = Callable[[Tensor, Domain], Tensor]  # (N, D) trunk features of a domain → (N, d) embeddings of unit norm
+WordValues = dict[str, list[float]]  # word → the value of each of its queries
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Measurements of one cell."""
+
+    values: dict[str, WordValues]  # by name of the measure
+    counts: dict[str, float] = field(default_factory=dict)  # such as the items that were learned from
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measurement: the settings that it follows from, and how it is done."""
+
+    corpus: int  # its number: words of different corpora are different words
+    seed: int
+    key: Mapping[str, Any]
+    compute: Callable[[], Result]
+
+
+class KeptCells:
+    """Cells in a folder: each is measured once."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def read(self, cell: Cell) -> Result | None:
+        """A result; None: it is not measured yet."""
+        path = self._path(cell)
+        return Result(**json.loads(path.read_text(encoding="utf-8"))["result"]) if path.is_file() else None
+
+    def measure(self, cell: Cell) -> Result:
+        """A result, measured now unless it is there."""
+        known = self.read(cell)
+        if known is None:
+            known = cell.compute()
+            with atomic_write(self._path(cell)) as temporary:
+                result = {"values": known.values, "counts": known.counts}
+                temporary.write_text(json.dumps({"key": cell.key, "result": result}) + "\n", encoding="utf-8")
+        return known
+
+    def _path(self, cell: Cell) -> Path:
+        return self.folder / f"{text_digest(json.dumps(cell.key, default=str))}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +86,8 @@ class CellRecipe:
     trunk: TrunkKind = "joint"
     learn: Mapping[str, Any] | None = field(default_factory=dict)  # changes to the training, by name; None: no MLP
     vocabulary: Vocabulary = "labelled"  # whose exemplars are looked up
+    permuted: bool = False  # control: each item has the other words of another item's subtitle
     stride: int = 1  # frames between the windows that are tested
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One cell by one seed: shares in [0, 1], averaged over words."""
-
-    mean_average_precision: float
-    recall_5: float
-    variant_precision: float  # mAP where only exemplars of the signed variant are right
-    queries: int
-    words: int
-    items: int  # that were trained on
 
 
 def changed(config: _T, changes: Mapping[str, Any]) -> _T:
@@ -49,66 +100,128 @@ def changed(config: _T, changes: Mapping[str, Any]) -> _T:
     return made  # type: ignore[no-any-return]
 
 
-class Cells:
-    """Measures cells; those that are done are read from disk, and trainings are shared between tables."""
+def permute_subtitles(items: Sequence[Item], seed: int) -> list[Item]:
+    """Give each item the background words of a random other one: what is read has nothing to do with what is signed."""
+    order = np.random.default_rng(seed).permutation(len(items))
+    words = [items[place].background for place in order]
+    return [
+        replace(item, background=tuple(word for word in own if word != item.word))
+        for item, own in zip(items, words, strict=True)
+    ]
 
-    def __init__(self, setup: Setup):
-        self.setup = setup
 
-    def prepare(self, recipe: CellRecipe, setting: Setting, seed: int) -> None:
-        """Make the features that a cell needs, unless it is done."""
-        if not self._place(recipe, setting, seed)[0].is_file():
-            self.setup.features(recipe.trunk, setting)
+class Embeddings:
+    """Trains and tests embeddings of one corpus; trainings are shared between cells."""
 
-    def measure(self, recipe: CellRecipe, setting: Setting, seed: int, progress: Progress = silent) -> Outcome:
-        """Train what a recipe asks for and test it.
+    def __init__(self, setup: Setup, number: int = 0):
+        self.setup, self.number = setup, number
 
-        Args:
-            recipe: what is done.
-            setting: whether the test words have labels in training.
-            seed: of the training.
-            progress: told the steps of a training.
-        """
-        path, learned = self._place(recipe, setting, seed)
-        if path.is_file():
-            return Outcome(**json.loads(path.read_text())["outcome"])
+    def cell(self, recipe: CellRecipe, setting: Setting, seed: int) -> Cell:
+        """The cell of a recipe; without an MLP all seeds are one."""
         config = self._config(recipe, seed)
-        outcome = self._measure(recipe, setting, config, text_digest(json.dumps(learned)), progress)
-        with atomic_write(path) as temporary:
-            said = {**learned, "stride": recipe.stride, "outcome": asdict(outcome)}
-            temporary.write_text(json.dumps(said, indent=1) + "\n")
-        return outcome
+        learned = self._learned(recipe, setting, config)
+        key = {**learned, "stride": recipe.stride, "kind": "retrieval"}
+        return Cell(self.number, seed, key, lambda: self._measure(recipe, setting, config))
 
-    def _place(self, recipe: CellRecipe, setting: Setting, seed: int) -> tuple[Path, dict[str, Any]]:
-        """The file of a cell, and the settings that the embedding in it follows from."""
-        config = self._config(recipe, seed)
-        learned = {
-            **self.setup.identity(recipe.trunk, setting),
-            "setting": setting,
-            "vocabulary": recipe.vocabulary,
-            "config": config.as_dict() if config else None,
-        }
-        return self.setup.out / "cells" / f"{text_digest(json.dumps([learned, recipe.stride]))}.json", learned
+    def encoder(self, recipe: CellRecipe, setting: Setting, seed: int) -> Encoder:
+        """The trunk of a recipe with its embedding."""
+        trunk, config = self.setup.trunk(recipe.trunk, setting), self._config(recipe, seed)
+        if config is None:
+            return trunk
+        return attach_mlp(config, trunk, self._train(recipe, setting, config)[0])
 
     def _config(self, recipe: CellRecipe, seed: int) -> EmbeddingConfig | None:
         if recipe.learn is None:
             return None
         return changed(self.setup.size.embedding, {**recipe.learn, "seed": seed})
 
-    def _measure(
-        self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig | None, run: str, progress: Progress
-    ) -> Outcome:
+    def _learned(self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig | None) -> dict[str, Any]:
+        """Settings that an embedding follows from."""
+        return {
+            **self.setup.identity(recipe.trunk, setting),
+            "setting": setting,
+            "vocabulary": recipe.vocabulary,
+            "permuted": recipe.permuted,
+            "config": config.as_dict() if config else None,
+        }
+
+    def _train(self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig) -> tuple[Mlp, int]:
+        """The embedding of a recipe, and the number of items that it learned from."""
+        setup = self.setup
+        items = setup.items(setting, config, recipe.vocabulary)
+        if recipe.permuted:
+            items = permute_subtitles(items, config.seed)
+        pairs = synonym_pairs(config.synonyms, setup.corpus.dictionary(), setup.labelled_words(setting))
+        data = EmbeddingData(setup.features(recipe.trunk, setting), items, config, pairs)
+        run = setup.out / "runs" / text_digest(json.dumps(self._learned(recipe, setting, config)))
+        return train_embedding(config, data, run, device=setup.size.device).module, len(items)
+
+    def _measure(self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig | None) -> Result:
         features = self.setup.features(recipe.trunk, setting)
         embed: Embed = UnitNorm(features.dimension)
-        items = []
+        items = 0
         if config is not None:
-            items = self.setup.items(setting, config, recipe.vocabulary)
-            pairs = synonym_pairs(config.synonyms, self.setup.corpus.dictionary(), self.setup.words(setting))
-            data = EmbeddingData(features, items, config, pairs)
-            folder = self.setup.out / "runs" / run
-            embed = train_embedding(config, data, folder, progress, device=self.setup.size.device).module
-        words = self.setup.corpus.splits().words.test
-        found = retrieve(embed, features, self.setup.queries(features), words, recipe.stride)
-        by_word, by_variant = found.words, found.variants.average_precision.per_group
-        shares = (by_word.average_precision.per_group, by_word.recall[5].per_group, by_variant)
-        return Outcome(*shares, by_word.queries, by_word.words, len(items))
+            embed, items = self._train(recipe, setting, config)
+        values: dict[str, WordValues] = {}
+        counts: dict[str, float] = {"items": items}
+        for tested, queries in self.setup.queries(features).items():
+            for name, own in retrieve(embed, features, queries, self.setup.words.test, recipe.stride).items():
+                values[f"{tested} {name}"] = own
+            counts[f"{tested} queries"] = len(queries)
+        return Result(values, counts)
+
+
+def retrieve(
+    embed: Embed, features: TrunkFeatures, queries: Sequence[RetrievalQuery], words: Collection[str], stride: int = 1
+) -> dict[str, WordValues]:
+    """Rank all exemplars of the test words for every query.
+
+    Args:
+        embed: what turns trunk features into embeddings.
+        features: of the corpus.
+        queries: to be answered.
+        words: whose exemplars are ranked: the test vocabulary.
+        stride: frames between the windows that are looked at.
+
+    Returns:
+        "mAP" and "R@5" as the paper has them; "variant mAP": only exemplars of the signed variant are right, and the
+        word's others are left out.
+    """
+    rows = [row for row, exemplar in enumerate(features.exemplars) if exemplar.word in set(words)]
+    gallery = embedded(embed, features.exemplar_means()[rows], "dictionary")
+    exemplars = [features.exemplars[row] for row in rows]
+    by_word, by_variant = ClipRetrieval([exemplar.word for exemplar in exemplars]), RankedQueries()
+    for name in dict.fromkeys(query.video for query in queries):
+        windows = features.videos[name]
+        similarity = embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
+        for query in (each for each in queries if each.video == name):
+            place = slice(query.first, query.last + 1, stride)
+            times = windows.grid.times[place]
+            maxima, peaks = similarity[place].max(axis=0), times[similarity[place].argmax(axis=0)]
+            by_word.add_maxima(query.word, query.times, maxima, peaks)
+            _rank_variant(by_variant, query, exemplars, maxima, peaks)
+    found = {"mAP": by_word.queries.average_precisions, "R@5": by_word.queries.hits(5)}
+    return {name: _by_word(own) for name, own in {**found, "variant mAP": by_variant.average_precisions}.items()}
+
+
+def _by_word(values: GroupedValues) -> WordValues:
+    return {str(word): list(own) for word, own in values.items()}
+
+
+def _rank_variant(
+    ranked: RankedQueries, query: RetrievalQuery, exemplars: Sequence[Exemplar], maxima: FloatArray, peaks: FloatArray
+) -> None:
+    """Rank the exemplars of the signed variant among those of other words."""
+    own = np.array([exemplar.word == query.word for exemplar in exemplars])
+    same = own & np.array([not query.shown or exemplar.id in query.shown for exemplar in exemplars])
+    kept = np.flatnonzero(same | ~own)
+    right = np.flatnonzero((same & Tolerance().accepts(peaks, query.times))[kept])
+    if same.any():
+        ranked.add(query.word, ranks_of(maxima[kept], right), int(same.sum()))
+
+
+@torch.inference_mode()
+def embedded(embed: Embed, features: FloatArray, domain: Domain) -> FloatArray:
+    """(N, D) trunk features as (N, d) embeddings."""
+    made: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
+    return made

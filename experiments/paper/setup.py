@@ -1,15 +1,19 @@
 """Data of the tables: a corpus, trunks trained on it as classifiers, their features; made when asked for."""
 
 import json
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from experiments.paper.protocol import grids_of
-from signspot.corpus.corpus import Corpus
+import numpy as np
+
+from signspot.corpus.corpus import Corpus, with_split
+from signspot.corpus.truth import WordSplit, split_words
 from signspot.errors import OptionsError
-from signspot.evaluation.queries import RetrievalQuery, find_queries
+from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
 from signspot.io.files import text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
@@ -19,12 +23,14 @@ from signspot.training.items import Item, collect_items, read_words
 from signspot.training.recogniser import RecogniserConfig, train_trunk
 from signspot.training.sign_clips import collect_signs
 from signspot.training.trunk_features import TrunkFeatures, trunk_features
+from signspot.types import Grid, Label
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
 from signspot_synthetic.options import CorpusOptions, options_as_json
 
 Setting = Literal["seen", "unseen"]  # whether the test words have labels in training (Sec. 4.2)
 TrunkKind = Literal["dictionary", "continuous", "joint"]  # what a trunk was trained on
 Vocabulary = Literal["labelled", "full"]  # whose exemplars are looked up: words with labels, or the whole dictionary
+TestLabels = Literal["truth", "mouthings"]  # exact truth, or sure labels as in the paper (Sec. 4.1)
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 _SHARES: dict[TrunkKind, float] = {"dictionary": 1.0, "continuous": 0.0, "joint": 0.5}
 
@@ -36,12 +42,20 @@ class ReproductionSize:
     corpus: CorpusOptions
     trunk: RecogniserConfig
     embedding: EmbeddingConfig
-    seeds: int
     device: str = "cpu"  # where networks run
 
-    def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise OptionsError(f"seeds must be at least 1; got {self.seeds}")
+
+@dataclass(frozen=True, slots=True)
+class OtherLabels:
+    """Labels of training videos in place of a corpus's own; found when they are needed."""
+
+    name: str  # tells them from others
+    find: Callable[[], Sequence[Label]]
+
+
+def corpus_folder(options: CorpusOptions, out: Path) -> Path:
+    """The folder of a synthetic corpus, which is shared by whoever asks for the same one."""
+    return out / "corpora" / text_digest(json.dumps([options_as_json(options), GENERATOR_VERSION]))
 
 
 class Setup:
@@ -54,36 +68,104 @@ class Setup:
         corpus: Corpus | None = None,
         encoder: Encoder | None = None,
         stage: Stage = quiet,
+        labels: OtherLabels | None = None,
     ):
         """Prepare; nothing is made yet.
 
         Args:
             size: of the synthetic corpus and the trainings.
             out: folder of everything; what is there already is not made again.
-            corpus: one that exists already, with splits and with the truth about its test videos; None: the synthetic.
+            corpus: one that exists already; None: a synthetic one is made.
             encoder: whose trunk is frozen in both settings, in place of trained ones.
             stage: shows the progress of each stage.
+            labels: of training videos, in place of the corpus's own.
         """
         self.size, self.out, self.stage, self.encoder = size, out, stage, encoder
-        self._given = corpus
+        self.given, self._labels = corpus, labels
         self._features: dict[tuple[TrunkKind, Setting], TrunkFeatures] = {}
         self._trunks: dict[tuple[TrunkKind, Setting], Encoder] = {}
-        self._queries: dict[str, list[RetrievalQuery]] = {}
+        self._queries: dict[str, dict[TestLabels, list[RetrievalQuery]]] = {}
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The corpus, whole and fit for the protocol."""
-        if self._given is None:
-            name = f"corpus-{text_digest(json.dumps([options_as_json(self.size.corpus), GENERATOR_VERSION]))}"
+        """The corpus, whole, with training and test videos.
+
+        Raises:
+            OptionsError: one that is given has none of either.
+        """
+        if self.given is None:
             with self.stage("synthetic corpus") as progress:
-                return make_corpus(self.size.corpus, self.out / name, progress, workers=2)
-        check_corpus(self._given)
-        return self._given
+                return make_corpus(self.size.corpus, corpus_folder(self.size.corpus, self.out), progress)
+        given = with_split(self.given, self.out / "splits.json")
+        if not given.in_split("train") or not given.in_split("test"):
+            raise OptionsError(f"{given.folder} has no training or no test videos. Name them in its splits.json")
+        return given
+
+    @cached_property
+    def words(self) -> WordSplit:
+        """Words with labels in both settings, and test words; of a corpus that splits none, a quarter is for tests.
+
+        Raises:
+            OptionsError: the corpus lacks something that the protocol needs.
+        """
+        shown = {exemplar.word for exemplar in self.corpus.dictionary().exemplars}
+        words = self.corpus.splits().words if self.corpus.layout.splits.is_file() else WordSplit()
+        if not words.all:
+            counts = Counter(label.word for label in self.labels if label.word in shown)
+            words = split_words([word for word, _ in counts.most_common()], {}, np.random.default_rng(0))
+        if len(words.all) < 2 or not words.test:
+            raise OptionsError(
+                f"{self.corpus.folder} has {len(words.all)} words, {len(words.test)} of them to test. "
+                "Learning needs two, and one to test"
+            )
+        if missing := sorted(set(words.all) - shown):
+            raise OptionsError(
+                f"the word '{missing[0]}' has no exemplar. Add one, or leave the word out of splits.json"
+            )
+        return words
+
+    @cached_property
+    def labels(self) -> list[Label]:
+        """Labels of the training videos.
+
+        Raises:
+            OptionsError: there are none.
+        """
+        videos = [video.id for video in self.corpus.in_split("train")]
+        found = self.corpus.labels(videos) if self._labels is None else list(self._labels.find())
+        if not found:
+            raise OptionsError(
+                f"{self.corpus.folder} has no labels of its training videos ({len(videos)}). "
+                "Spot mouthings or signs in it first"
+            )
+        return found
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether every sign of the test videos is known, as in a synthetic corpus."""
+        return self.given is None or all(self.corpus.signs(video.id) for video in self.corpus.in_split("test"))
+
+    @property
+    def word_count(self) -> int:
+        """The number of words; a synthetic corpus need not be made to know it."""
+        return self.size.corpus.word_count if self.given is None else len(self.words.all)
+
+    @property
+    def corpus_identity(self) -> dict[str, Any]:
+        """Settings that corpus and labels follow from; a synthetic corpus need not be made to know them."""
+        if self.given is None:
+            known: dict[str, Any] = {"options": options_as_json(self.size.corpus), "version": GENERATOR_VERSION}
+        else:
+            known = {"videos": list(self.corpus.videos)}
+        if self._labels is not None:
+            known["labels"] = self._labels.name
+        elif self.given is not None:
+            known["labels"] = text_digest(repr(self.labels))
+        return known
 
     def identity(self, kind: TrunkKind, setting: Setting) -> dict[str, Any]:
         """Settings that features follow from, as plain values."""
-        corpus = {"options": dict(self.corpus.options), "videos": list(self.corpus.videos)}
-        return {"corpus": corpus, "trunk": self._trunk_identity(kind, setting)}
+        return {"corpus": self.corpus_identity, "trunk": self._trunk_identity(kind, setting)}
 
     def _trunk_identity(self, kind: TrunkKind, setting: Setting) -> Any:
         return self.encoder.hash if self.encoder is not None else self._trunk_config(kind, setting).as_dict()
@@ -92,10 +174,9 @@ class Setup:
         clips = replace(self.size.trunk.clips, dictionary=_SHARES[kind])
         return replace(self.size.trunk, name=f"{kind}-{setting}", clips=clips)
 
-    def words(self, setting: Setting) -> tuple[str, ...]:
+    def labelled_words(self, setting: Setting) -> tuple[str, ...]:
         """The words that have labels in training."""
-        words = self.corpus.splits().words
-        return words.all if setting == "seen" else words.train
+        return self.words.all if setting == "seen" else self.words.train
 
     def trunk(self, kind: TrunkKind, setting: Setting) -> Encoder:
         """A trunk that has been trained as a classifier of the setting's words."""
@@ -107,7 +188,8 @@ class Setup:
             path = self.out / "trunks" / f"{name}.safetensors"
             if not path.is_file():
                 with self.stage(f"trunk: {kind}, {setting} words") as progress:
-                    signs = collect_signs(self.corpus, self.words(setting), self.corpus.splits().train, config.clips)
+                    videos, words = [each.id for each in self.corpus.in_split("train")], self.labelled_words(setting)
+                    signs = collect_signs(self.corpus, words, videos, config.clips, labels=self.labels)
                     made = train_trunk(config, signs, self.out / "trunks" / name, progress, device=self.size.device)
                     save_encoder(made, path)
             self._trunks[kind, setting] = load_encoder(path, device=self.size.device)
@@ -124,49 +206,30 @@ class Setup:
                 self._features[kind, setting] = trunk_features(encoder, corpus, self.out / "features", progress)
         return self._features[kind, setting]
 
-    def queries(self, features: TrunkFeatures) -> list[RetrievalQuery]:
-        """The queries of the test words."""
+    def queries(self, features: TrunkFeatures) -> dict[TestLabels, list[RetrievalQuery]]:
+        """Queries of the test words, by the labels that say where they are signed.
+
+        Raises:
+            OptionsError: neither the truth about test videos is known, nor is there a sure label of a test word.
+        """
         if features.encoder not in self._queries:
-            self._queries[features.encoder] = find_queries(
-                self.corpus, grids_of(features), self.corpus.splits().words.test
-            )
+            grids: dict[str, Grid] = {name: windows.grid for name, windows in features.videos.items()}
+            test = {video.id: video for video in self.corpus.in_split("test")}
+            corpus = replace(self.corpus, videos=test)
+            found: dict[TestLabels, list[RetrievalQuery]] = {}
+            if any(sign.word in self.words.test for video in test for sign in corpus.signs(video)):
+                found["truth"] = find_queries(corpus, grids, self.words.test)
+            try:
+                found["mouthings"] = labelled_queries(corpus, grids, self.words.test)
+            except OptionsError:
+                if not found:
+                    raise
+            self._queries[features.encoder] = found
         return self._queries[features.encoder]
 
     def items(self, setting: Setting, config: EmbeddingConfig, vocabulary: Vocabulary) -> list[Item]:
         """Training items of an embedding."""
-        splits, labelled = self.corpus.splits(), self.words(setting)
-        listed = labelled if vocabulary == "labelled" else splits.words.all
-        subtitles = read_words(self.corpus, listed, splits.train)
-        return collect_items(self.corpus.labels(list(splits.train)), subtitles, labelled, listed, config.items)
-
-
-def check_corpus(corpus: Corpus) -> None:
-    """See that a corpus has all that the protocol needs, before anything long is begun.
-
-    Raises:
-        FormatError: it has no splits.
-        OptionsError: it has no training or test videos, no exemplar of a word, no labels, or no truth about test words.
-    """
-    splits = corpus.splits()
-    for name, videos in (("training", splits.train), ("test", splits.test)):
-        missing = [video for video in videos if video not in corpus.videos]
-        if not videos or missing:
-            what = f"lacks the {name} video '{missing[0]}'" if missing else f"has no {name} videos"
-            raise OptionsError(f"{corpus.folder} {what}. Mend its splits.json")
-    if len(splits.words.all) < 2 or not splits.words.test:
-        raise OptionsError(
-            f"{corpus.folder} has {len(splits.words.all)} words, {len(splits.words.test)} of them to test. "
-            "Learning needs two, and one to test"
-        )
-    shown = {exemplar.word for exemplar in corpus.dictionary().exemplars}
-    for word in splits.words.all:
-        if word not in shown:
-            raise OptionsError(f"the word '{word}' has no exemplar. Add one, or leave the word out of splits.json")
-    if not corpus.labels(list(splits.train)):
-        raise OptionsError(f"{corpus.folder} has no labels of its training videos. Spot mouthings or signs in it first")
-    tested = set(splits.words.test)
-    if not any(sign.word in tested for video in splits.test for sign in corpus.signs(video)):
-        raise OptionsError(
-            f"no test word is known to be signed in the {len(splits.test)} test videos of {corpus.folder}. "
-            "The tables need the truth (truth/signs) about them"
-        )
+        labelled = self.labelled_words(setting)
+        listed = labelled if vocabulary == "labelled" else tuple(sorted(self.corpus.dictionary()))
+        subtitles = read_words(self.corpus, listed, [video.id for video in self.corpus.in_split("train")])
+        return collect_items(self.labels, subtitles, labelled, listed, config.items)

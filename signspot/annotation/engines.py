@@ -90,22 +90,29 @@ class HereEngine:
 class RayEngine:
     """So many tasks at once on a Ray cluster."""
 
-    def __init__(self, workers: int | None = None, address: str | None = None):
+    def __init__(
+        self, workers: int | None = None, address: str | None = None, device: str = "cpu", gpus: int | None = None
+    ):
         """Choose a cluster; nothing is started yet.
 
         Args:
-            workers: tasks at once; None: as many as the cluster has cores.
+            workers: tasks at once; None: as many as the cluster has cores, or GPUs where each needs one.
             address: of a running cluster (host:port, or "auto"); None: one of our own on this machine, which nobody
                 else can reach.
+            device: where workers compute; on "cuda", each task asks for a GPU of its own and sees no other.
+            gpus: of a cluster of our own; None: as many as Ray finds.
         """
         if workers is not None and workers < 1:
             raise OptionsError(f"workers must be at least 1; got {workers}")
-        self.workers, self.address = workers, address
+        self.workers, self.address, self.gpus = workers, address, gpus
+        self.needs_gpu = device.startswith("cuda")
+        hidden = "CUDA_VISIBLE_DEVICES"  # empty for workers that need none
+        self._variables = {name: value for name, value in ONE_THREAD.items() if not (self.needs_gpu and name == hidden)}
         self._ray: Any = None
         self._folder: Path | None = None  # of our own cluster
 
     def __enter__(self) -> Self:
-        with environment({**_PRIVATE, **ONE_THREAD} if self.address is None else _PRIVATE):
+        with environment({**_PRIVATE, **self._variables} if self.address is None else _PRIVATE):
             try:
                 import ray
             except ImportError:
@@ -140,6 +147,7 @@ class RayEngine:
         self._folder = Path(tempfile.mkdtemp(prefix="signspot-ray-", dir="/tmp" if too_long else None))
         self._ray.init(
             num_cpus=self.workers or os.cpu_count() or 1,
+            num_gpus=self.gpus,
             object_store_memory=_STORE,
             include_dashboard=False,
             _node_ip_address=_LOOPBACK,
@@ -152,7 +160,7 @@ class RayEngine:
         if host and port.isdecimal():
             with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER):
                 pass  # Ray itself would wait for minutes
-        self._ray.init(address=address, runtime_env={"env_vars": ONE_THREAD}, namespace="signspot", **_QUIET)
+        self._ray.init(address=address, runtime_env={"env_vars": self._variables}, namespace="signspot", **_QUIET)
 
     def _explain(self, error: Exception) -> str:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -179,9 +187,17 @@ class RayEngine:
             self._folder = None
 
     def run(self, work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[tuple[Item, Made | Failure]]:
-        """Do `work` on every item, each with its result as it becomes ready."""
-        ray, most = self._ray, self.workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        task = ray.remote(num_cpus=1, max_retries=0)(attempt)
+        """Do `work` on every item, each with its result as it becomes ready.
+
+        Raises:
+            EngineError: the cluster has no GPU, and workers need one.
+        """
+        ray, resources = self._ray, self._ray.cluster_resources()
+        most = int(resources.get("GPU", 0)) if self.needs_gpu else max(1, int(resources.get("CPU", 1)))
+        if not most:
+            raise EngineError("the Ray cluster has no GPU, and --device cuda asks for one in every worker")
+        most = min(most, self.workers or most)
+        task = ray.remote(num_cpus=1, num_gpus=int(self.needs_gpu), max_retries=0)(attempt)
         coming, again = iter(items), deque[tuple[Item, int]]()
         flying: dict[Any, tuple[Item, int]] = {}  # with how often its worker has died
         while True:

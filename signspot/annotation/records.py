@@ -7,7 +7,7 @@ drawn at random once for a run: a subtitle has no reason to expect it, so what i
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
+from signspot.types import Confidence, Label, LabelSource, Spotting, TimeMeaning, VideoRights
 from signspot.words.match import Form
 
 BELOW = 0.1  # how far below the encoder's threshold candidates are kept, unless the user says else
@@ -66,6 +66,7 @@ class Candidate:
     negatives_above: int  # how many of them reach the word's score or more
     source: LabelSource = LabelSource.DICTIONARY  # what was searched: signs by a dictionary, or lips
     at: TimeMeaning = TimeMeaning.SPAN  # which part of the sign is known: its span, or with mouthings its end
+    confidence: Confidence = ""  # as the spotting has it
     false_alarms_per_hour: float | None = None  # of the word at this score, in this video; None: not known
     licence: str = ""  # of the best exemplar
     consent: str = ""  # of its signer: what they agreed to
@@ -94,6 +95,7 @@ class Candidate:
             variant=self.variant,
             mirrored=self.mirrored,
             source=self.source,
+            confidence=self.confidence,
             false_alarms_per_hour=self.false_alarms_per_hour,
             licence=self.licence,
             consent=self.consent,

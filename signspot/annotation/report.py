@@ -14,12 +14,13 @@ from signspot.annotation.statistics import (
     TOLERANCE,
     Count,
     Mouthings,
+    ReportTable,
     Truth,
     YieldRow,
-    as_markdown,
     count_yield,
-    describe_agreement,
     spread_thresholds,
+    tabulate_agreement,
+    tabulate_yield,
 )
 from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
@@ -52,8 +53,15 @@ class ReportOptions:
 class YieldReport:
     """The report, and what can be done with it."""
 
-    text: str  # Markdown
+    tables: tuple[ReportTable, ...]
+    unseen: tuple[str, ...]  # videos of which something could not be seen, or that could not be searched at all
     judged: Judgement | None  # None: there were no decoys
+
+    def as_markdown(self) -> str:
+        """The report as it is written."""
+        lines = "".join(f"* {line}\n" for line in self.unseen)
+        remark = f"Videos that could not be searched, or not everywhere:\n\n{lines}"
+        return "\n".join([*(table.as_markdown() for table in self.tables), *([remark] if lines else [])])
 
 
 def report_yield(
@@ -84,59 +92,50 @@ def report_yield(
     if judged is not None:
         _write_words(store, judged, out / "words.csv")
     truth = Truth(corpus) if corpus is not None and any(corpus.signs(video) for video in corpus.videos) else None
-    text = _describe(store, (labels, truth), contrasted, judged, chosen, out)
+    tables = _tabulate(store, (labels, truth), contrasted, judged, chosen, out)
     if mouthings is not None:
-        text += "\n" + describe_agreement(store, labels, truth)
-    text += _list_unseen(store)
+        tables.append(tabulate_agreement(store, labels, truth))
+    unseen = [
+        f"{video.video}: {line}" for video in store.videos() for line in (video.problem or video.remarks).splitlines()
+    ]
+    report = YieldReport(tuple(tables), tuple(unseen), judged)
     with atomic_write(out / "yield.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return YieldReport(text, judged)
+        temporary.write_text(report.as_markdown(), encoding="utf-8")
+    return report
 
 
-def _describe(
+def _tabulate(
     store: Store,
     labels_and_truth: tuple[Sequence[Label], Truth | None],
     contrasted: Contrast | None,
     judged: Judgement | None,
     options: ReportOptions,
     out: Path,
-) -> str:
+) -> list[ReportTable]:
     thresholds = options.thresholds or tuple(spread_thresholds(float(store.settings().get(_KEEP, 0.5))))
     labels, truth = labels_and_truth
     mouthings = Mouthings(labels, options.mouthing, options.tolerance)
     rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth.is_right if truth else None)
     draw_yield(rows, out / "yield.png")
-    promised = None
-    if contrasted is not None and judged is not None:
-        promised = [judged.promised_precision(contrasted.score, threshold) for threshold in thresholds]
-    parts = [as_markdown(rows, promised)]
-    if judged is not None:
-        right = [truth.is_right(candidate) for candidate in store.candidates(rank=1)] if truth else None
-        parts.append(_confidences(judged, right))
-    return "\n".join(parts)
+    if contrasted is None or judged is None:
+        return [tabulate_yield(rows)]
+    promised = [judged.promised_precision(contrasted.score, threshold) for threshold in thresholds]
+    right = [truth.is_right(candidate) for candidate in store.candidates(rank=1)] if truth else None
+    return [tabulate_yield(rows, promised), _tabulate_confidences(judged, right)]
 
 
-def _list_unseen(store: Store) -> str:
-    """A list of the videos of which something could not be seen, or that could not be searched at all."""
-    lines = [
-        f"* {video.video}: {line}" for video in store.videos() for line in (video.problem or video.remarks).splitlines()
-    ]
-    return "\n".join(["", "Videos that could not be searched, or not everywhere:", "", *lines, ""]) if lines else ""
-
-
-def _confidences(judged: Judgement, right: Sequence[bool] | None) -> str:
-    """Rows of the candidates that are accepted above some confidences."""
-    titles = ["confidence", "accepted", *(["precision"] if right else []), "precision promised by decoys"]
-    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+def _tabulate_confidences(judged: Judgement, right: Sequence[bool] | None) -> ReportTable:
+    """The candidates that are accepted above some confidences."""
+    columns = ("least confidence", "accepted", "candidates", *(["precision"] if right else []))
+    rows: list[tuple[float | None, ...]] = []
     for cut in CUTS:
         accepted = judged.asked >= cut
-        cells = [f"≥ {cut:g}", f"{int(accepted.sum()):,} of {len(accepted):,}"]
+        row: list[float | None] = [cut, int(accepted.sum()), len(accepted)]
         if right:
             passed = [truth for truth, passes in zip(right, accepted, strict=True) if passes]
-            cells.append(f"{100 * sum(passed) / len(passed):.1f} %" if passed else "–")
-        promised = judged.promised_precision(judged.confidence, cut)
-        lines.append(f"| {' | '.join([*cells, f'{100 * promised:.1f} %' if promised == promised else '–'])} |")
-    return "\n".join(lines) + "\n"
+            row.append(sum(passed) / len(passed) if passed else None)
+        rows.append((*row, float(judged.promised_precision(judged.confidence, cut))))
+    return ReportTable("Signs by confidence", (*columns, "precision promised by decoys"), tuple(rows))
 
 
 def _write_words(store: Store, judged: Judgement, path: Path) -> None:
@@ -165,18 +164,20 @@ _COLOURS = ("#777777", "#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 
 def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
-    """Draw the vocabulary (left) and the localised signs of both vocabularies (middle, right), new or duplicates."""
+    """Draw the vocabulary (left) and the localised signs of all words, and of words with mouthings if there are any."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 3.8), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    is_mouthed = any(row.mouthed.words for row in rows)
+    figure = Figure(figsize=(12 if is_mouthed else 8, 3.8), layout="constrained")
+    left, right, *middle = figure.subplots(1, 3 if is_mouthed else 2)
     labels = [f"{row.threshold:g}" for row in rows]
     left.plot(labels, [row.full.words for row in rows], "o-", color=_NEW, label="all words")
-    left.plot(labels, [row.mouthed.words for row in rows], "s--", color=_KNOWN, label="words with mouthings")
     left.set(title="Vocabulary", ylabel="words", ylim=(0, None))
-    _bars(middle, labels, [row.mouthed for row in rows], "Yield, words with mouthings")
     _bars(right, labels, [row.full for row in rows], "Yield, all words")
-    for axes in (left, middle, right):
+    for axes in middle:
+        left.plot(labels, [row.mouthed.words for row in rows], "s--", color=_KNOWN, label="words with mouthings")
+        _bars(axes, labels, [row.mouthed for row in rows], "Yield, words with mouthings")
+    for axes in (left, right, *middle):
         axes.set_xlabel("least score")
         axes.tick_params(axis="x", labelrotation=60)
         axes.legend()

@@ -54,6 +54,7 @@ from signspot.io.progress import Stage, quiet
 from signspot.landmarks.cache import PARTS
 from signspot.models.checkpoints import load_encoder
 from signspot.models.contract import Encoder
+from signspot.models.encoder import find_device
 from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.visemes import query, visemes_of
@@ -104,6 +105,7 @@ class MouthingJob:
     threshold: float = LEAST  # least probability of a spotting
     word_threshold: float = WORD_LEAST  # probability that some training video must reach for a word to be kept
     timeout: float = TIMEOUT  # seconds that a database which went away is waited for
+    device: str = "cpu"  # where each worker compares lips with words
 
 
 @dataclass
@@ -171,6 +173,7 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
         OutputError: the disk is full or not writable; what is done is stored.
         StoreError: the database cannot be reached any more; what is done is stored.
     """
+    find_device(job.device)  # raises where there is none
     if not 0 <= job.threshold <= 1:
         raise OptionsError(f"threshold is a probability in [0, 1]; got {job.threshold}")
     if options.language != "en":
@@ -530,7 +533,7 @@ class _MouthingRun(_CorpusRun):
         digests = {word: hashlib.sha256(json.dumps(shape).encode()).hexdigest() for word, shape in shapes.items()}
         settings = {SOURCE: LabelSource.MOUTHING, "mouthing": self.model.hash, **self.options.settings()}
         landmarks = cache_of(self.job.cache).resolve() / "landmarks"
-        context = LipContext(self.job.model, self.model.hash, landmarks, self.options, pool)
+        context = LipContext(self.job.model, self.model.hash, landmarks, self.options, pool, self.job.device)
         return self.finish(
             asked, ResultKey(settings, digests, pool, alike), partial(mouth_unit, context), matched, report
         )

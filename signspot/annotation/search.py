@@ -21,6 +21,7 @@ from signspot.io.checks import parse_json
 from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
 from signspot.models.contract import Encoder
+from signspot.models.encoder import find_device
 from signspot.mouthing.lips import FPS, LipTrack, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP
@@ -117,6 +118,7 @@ class WordSearcher:
             exemplar_second=rounded(scores[1]) if len(scores) > 1 else None,
             exemplar_mean=rounded(np.mean(scores)),
             **against([chance[word] for word in negatives if word in chance], spotting.score),
+            confidence=spotting.confidence,
             false_alarms_per_hour=spotting.false_alarms_per_hour,
             licence=spotting.licence,
             consent=spotting.consent,
@@ -238,6 +240,7 @@ class LipContext:
     landmarks: Path  # folder in which those of videos are kept
     options: RunOptions
     pool: tuple[str, ...] = ()  # words from which negatives are taken
+    device: str = "cpu"  # where lips are compared with words
 
 
 def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
@@ -246,7 +249,7 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
     Raises:
         SignspotError: the video cannot be read, shows no face, or was changed meanwhile.
     """
-    spotter = _spotter(context.model, context.hash)
+    spotter = _spotter(context.model, context.hash, context.device)
     lips = spotter.read(unit.media, context.landmarks)
     if content_digest(unit.media) != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
@@ -329,7 +332,7 @@ def _around(curves: Curves, words: Sequence[str], place: int) -> list[float]:
 
 
 @lru_cache(maxsize=1)
-def _spotter(name: str | None, wanted: str) -> MouthingSpotter:
+def _spotter(name: str | None, wanted: str, device: str) -> MouthingSpotter:
     import torch
 
     torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
@@ -339,6 +342,7 @@ def _spotter(name: str | None, wanted: str) -> MouthingSpotter:
             f"this worker's mouthing spotter '{model.name}' is {model.hash}, not {wanted}. Install the same signspot "
             "on all machines, and give the same file."
         )
+    model.network.to(find_device(device))
     return MouthingSpotter(model)
 
 

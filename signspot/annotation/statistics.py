@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,20 +217,50 @@ def spread_thresholds(keep: float, steps: int = _STEPS) -> list[float]:
     return [round(1 - (1 - keep) * (0.02 / max(1 - keep, 0.02)) ** (step / (steps - 1)), 3) for step in range(steps)]
 
 
-def as_markdown(rows: Sequence[YieldRow], expected: Sequence[float] | None = None) -> str:
-    """The counts as a table; with the precision where it is known, or as decoys promise it."""
-    knows = any(row.full.precision is not None for row in rows)
-    titles = ["threshold", "words, mouthed", "words, all", "signs, mouthed words", "new", "signs, all words", "new"]
-    titles += ["near a mouthing"] + ["precision"] * knows + ["precision promised by decoys"] * (expected is not None)
-    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
-    for index, row in enumerate(rows):
-        small, full = row.mouthed, row.full
-        numbers = (small.words, full.words, small.places, small.new, full.places, full.new, full.near)
-        cells = [f"{row.threshold:g}", *(f"{number:,}" for number in numbers)]
-        cells += [_share(full.precision)] * knows
-        cells += [_share(expected[index])] if expected is not None else []
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table of a report. The first column is a threshold; whole numbers are counts, others are shares."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | None, ...], ...]  # None, or not a number: nothing to divide by
+
+    def cells(self) -> Iterator[list[str]]:
+        """The rows as people read them."""
+        for threshold, *values in self.rows:
+            yield [f"{threshold:g}", *(f"{value:,}" if isinstance(value, int) else _share(value) for value in values)]
+
+    def as_markdown(self) -> str:
+        """The table with its title."""
+        lines = [self.columns, ["---"] * len(self.columns), *self.cells()]
+        return f"{self.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table for JSON."""
+        plain = ((None if value is None or value != value else value for value in row) for row in self.rows)
+        return {"title": self.title, "rows": [dict(zip(self.columns, row, strict=True)) for row in plain]}
+
+
+def tabulate_yield(rows: Sequence[YieldRow], promised: Sequence[float] | None = None) -> ReportTable:
+    """The counts; what mouthings tell, where there are some; the precision where it is known, or promised by decoys."""
+    by_column: dict[str, list[float | None]] = {
+        "least score": [row.threshold for row in rows],
+        "words": [row.full.words for row in rows],
+        "signs": [row.full.places for row in rows],
+    }
+    if any(row.mouthed.words for row in rows):
+        by_column |= {
+            "new signs": [row.full.new for row in rows],
+            "near a mouthing": [row.full.near for row in rows],
+            "mouthed words": [row.mouthed.words for row in rows],
+            "their signs": [row.mouthed.places for row in rows],
+            "their new signs": [row.mouthed.new for row in rows],
+        }
+    if any(row.full.precision is not None for row in rows):
+        by_column["precision"] = [row.full.precision for row in rows]
+    if promised is not None:
+        by_column["precision promised by decoys"] = list(promised)
+    return ReportTable("Signs by least score", tuple(by_column), tuple(zip(*by_column.values(), strict=True)))
 
 
 def _share(value: float | None) -> str:
@@ -281,31 +312,28 @@ def is_mouthed(candidate: Candidate, by_video: Mapping[str, Sequence[Label]]) ->
     return any(agrees(spotting, label) for label in by_video.get(candidate.video, ()))
 
 
-def describe_agreement(store: Store, labels: Sequence[Label], truth: Truth | None) -> str:
-    """Count the spottings that are mouthed, too, at some thresholds, and how many of either kind are right."""
+def tabulate_agreement(store: Store, labels: Sequence[Label], truth: Truth | None) -> ReportTable:
+    """Count the spottings that are mouthed, too, at some thresholds, and the share of either kind that is right."""
     candidates = list(spottings(store, 0.0))
     by_video = labels_by_video(labels)
     kinds = [is_mouthed(candidate, by_video) for candidate in candidates]
     ordered = sorted(candidate.score for candidate in candidates)
-    titles = [
-        "least score",
-        "mouthed, too",
-        *(["right"] if truth else []),
-        "not mouthed",
-        *(["right"] if truth else []),
-    ]
-    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    rows: list[tuple[float | None, ...]] = []
     for step in _QUANTILES if ordered else ():
         threshold = ordered[int(step * (len(ordered) - 1))]
-        cells = [f"{threshold:.3f}"]
+        row: list[float | None] = [round(threshold, 3)]
         for wanted in (True, False):
             part = [
                 one for one, kind in zip(candidates, kinds, strict=True) if kind is wanted and one.score >= threshold
             ]
-            right = sum(truth.is_right(one) for one in part) if truth else 0
-            cells += [f"{len(part):,}", *([f"{100 * right / len(part):.1f} %" if part else "–"] if truth else [])]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+            row.append(len(part))
+            if truth:
+                row.append(sum(truth.is_right(one) for one in part) / len(part) if part else None)
+        rows.append(tuple(row))
+    columns: tuple[str, ...] = ("least score", "mouthed, too", "not mouthed")
+    if truth:
+        columns = ("least score", "mouthed, too", "of them right", "not mouthed", "of those right")
+    return ReportTable("Signs that are mouthed, too", columns, tuple(rows))
 
 
 def labels_by_video(labels: Iterable[Label]) -> dict[str, list[Label]]:

@@ -353,6 +353,7 @@ CANDIDATES = Table(
     Column("negatives_above", Integer, nullable=False),
     Column("source", Text, nullable=False),
     Column("at", Text, nullable=False),
+    Column("confidence", Text, nullable=False),
     Column("false_alarms_per_hour", Double),
     Column("licence", Text, nullable=False),
     Column("consent", Text, nullable=False),

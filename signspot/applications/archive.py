@@ -7,9 +7,9 @@ A new video is one more file; no other is touched.
 
 import logging
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.embedding.tracks import SUFFIX, checked_grid, read_arrays, write_arrays, write_track
-from signspot.errors import EncoderMismatchError, FormatError, OptionsError, OutputError, SignspotError, TrackError
+from signspot.errors import (
+    EncoderMismatchError,
+    FormatError,
+    LandmarksError,
+    OptionsError,
+    OutputError,
+    SignspotError,
+    TrackError,
+    UnreadableFileError,
+    VideoError,
+)
 from signspot.io.checks import check_int, check_list, check_text, parse_json
-from signspot.io.files import text_digest
+from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Progress, silent
-from signspot.spotting.decoys import alignment_scale
-from signspot.spotting.matching import STEPS, EmbeddingMatcher, cost_to_score, path_costs, path_starts
-from signspot.spotting.peaks import suppress
+from signspot.spotting.decision import decide, top_of_words
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.types import Grid, Spotting
+from signspot.types import Grid, Segment, Spotting, Track
 
 logger = logging.getLogger(__name__)
 
@@ -475,152 +483,9 @@ class IndexCache:
             logger.warning("the cache cannot be used: %s", error)
 
 
-_AROUND = 1.5  # seconds around a candidate that are aligned
-_WINDOWS = 32  # around a candidate that are looked at where there is nothing to align
-_APART = 0.5  # seconds between two locations of one word, at least
-_GAP = len(STEPS.costs) - 1  # frames between two segments: no path steps over so many
-_FAR = 1e3  # a number of which codes in a gap consist: no path goes there
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A location at which one row of a gallery fits best, in one video."""
-
-    track: int
-    row: int  # of the gallery
-    step: int  # a frame where codes were aligned, else a window
-    time: float
-    score: float
-    aligned: bool
-
-
-def align_candidates(
-    tracks: Sequence["ArchivedTrack"], candidates: Sequence[tuple[int, int]], row: int, exemplar: Floats, scale: float
-) -> list[Location]:
-    """The best location around each candidate, by alignment.
-
-    Args:
-        tracks: with frame codes, where candidates are.
-        candidates: track and window of each.
-        row: of the gallery.
-        exemplar: (L, C) its frame codes.
-        scale: the cost of a path whose score is a half.
-    """
-    segments = [_frames_around(tracks[number], window) for number, window in candidates]
-    if not segments:
-        return []
-    codes, begins = _join_codes(
-        tracks, [(number, *place) for (number, _), place in zip(candidates, segments, strict=True)]
-    )
-    costs = path_costs(codes, exemplar[None], STEPS.times(scale))[0]
-    delay, found = len(exemplar) // 2, []
-    for (number, _), (first, last), begin in zip(candidates, segments, begins, strict=True):
-        own = costs[begin : begin + last - first]
-        late = min(delay, len(own) - 1)
-        best = int(own[late:].argmin())  # the step of a path that ends half an exemplar later
-        grid = tracks[number].grid
-        score = float(cost_to_score(own[late + best : late + best + 1], scale)[0])
-        found.append(Location(number, row, first + best, grid.origin + (first + best) / grid.fps, score, aligned=True))
-    return found
-
-
-def compare_candidates(
-    tracks: Sequence["ArchivedTrack"], candidates: Sequence[tuple[int, int]], row: int, query: Floats
-) -> list[Location]:
-    """The best window around each candidate, by its similarity to a (D,) query."""
-    found = []
-    for number, window in candidates:
-        curve, first = _curve(tracks[number], window, query)
-        best = first + int(curve.argmax())
-        found.append(Location(number, row, best, _time(tracks[number].grid, best), float(curve.max()), aligned=False))
-    return found
-
-
-def location_segments(
-    tracks: Sequence["ArchivedTrack"],
-    locations: Sequence[Location],
-    exemplars: Floats | None,
-    queries: Floats,
-    scale: float,
-) -> list[tuple[float, float]]:
-    """Spans of the signs at some locations, in seconds.
-
-    Args:
-        tracks: in which they are.
-        locations: any.
-        exemplars: (V, L, C) frame codes of the rows of the gallery, or none.
-        queries: (V, D) their embeddings.
-        scale: the cost of a path whose score is a half.
-    """
-    spans: list[tuple[float, float]] = []
-    for location in locations:
-        track, grid = tracks[location.track], tracks[location.track].grid
-        if not location.aligned or exemplars is None or track.codes is None:
-            curve, first = _curve(track, location.step, queries[location.row])
-            times = np.array([_time(grid, first + step) for step in range(len(curve))])
-            windows = Windows(times, np.asarray(track.embeddings[first : first + len(curve)], np.float32))
-            matcher = EmbeddingMatcher(windows, queries[[location.row]])
-            starts, ends = matcher.spans(curve[None], np.array([0]), np.array([0]), np.array([location.step - first]))
-            spans.append((float(starts[0]), float(ends[0])))
-            continue
-        exemplar = exemplars[[location.row]]
-        end = min(location.step + exemplar.shape[1] // 2, len(track.codes) - 1)
-        first = max(0, end - STEPS.reach(exemplar.shape[1]))
-        codes = np.asarray(track.codes[first : end + 1], np.float32)
-        start = first + int(path_starts(codes, exemplar, np.array([end - first]), STEPS.times(scale))[0])
-        spans.append((grid.origin + start / grid.fps, grid.origin + (end + 1) / grid.fps))
-    return spans
-
-
-def suppress_near(locations: Sequence[Location], top: int) -> list[Location]:
-    """The best locations, best first, without those that are nearer than `_APART` to a better one of the same video."""
-    kept: list[Location] = []
-    by_track: dict[int, list[Location]] = {}
-    for location in sorted(locations, key=lambda location: -location.score):
-        by_track.setdefault(location.track, []).append(location)
-    for group in by_track.values():
-        times = np.array([location.time for location in group])
-        kept += [group[index] for index in suppress(times - _APART / 2, times + _APART / 2, 0.0)]
-    return sorted(kept, key=lambda location: -location.score)[:top]
-
-
-def _frames_around(track: "ArchivedTrack", window: int) -> tuple[int, int]:
-    """The frames around a window that are aligned: the first, and the one behind the last."""
-    assert track.codes is not None, "checked before"
-    grid = track.grid
-    centre = min(window * grid.stride, max(0, grid.frames - grid.window)) + grid.window // 2
-    reach = round(_AROUND * grid.fps)
-    return max(0, centre - reach), min(len(track.codes), centre + reach)
-
-
-def _join_codes(tracks: Sequence["ArchivedTrack"], places: Sequence[tuple[int, int, int]]) -> tuple[Floats, list[int]]:
-    """(F, C) codes of segments one after the other, with gaps that no path crosses, and where each begins."""
-    lengths = [last - first + _GAP for _, first, last in places]
-    begins = [0, *np.cumsum(lengths)[:-1].tolist()]
-    first_track = tracks[places[0][0]].codes
-    assert first_track is not None, "checked before"
-    codes = np.full((sum(lengths), first_track.shape[1]), _FAR, np.float32)
-    joined = torch.from_numpy(codes)
-    for (number, first, last), begin in zip(places, begins, strict=True):
-        own = tracks[number].codes
-        assert own is not None, "checked before"
-        joined[begin : begin + last - first] = torch.from_numpy(np.asarray(own[first:last]))
-    return codes, begins
-
-
-def _curve(track: "ArchivedTrack", window: int, query: Floats) -> tuple[Floats, int]:
-    """Scores of the windows around one, and which is the first of them."""
-    first, last = max(0, window - _WINDOWS), min(len(track.embeddings), window + _WINDOWS)
-    rows = np.asarray(track.embeddings[first:last], np.float32)
-    return EmbeddingMatcher(Windows(np.arange(last - first, dtype=np.float64), rows), query[None]).scores([0])[0], first
-
-
-def _time(grid: Grid, window: int) -> float:
-    start = min(window * grid.stride, max(0, grid.frames - grid.window))
-    return grid.origin + (start + grid.window // 2) / grid.fps
-
-
-_SPARE = 8  # candidates for each location that is wanted: suppression and alignment take some away
+_AROUND = 1.5  # seconds around a candidate that are searched
+TOP = 20  # spottings of each word, unless the user says else
+_SPARE = 8  # candidates for each spotting that is wanted: alignment and the decision take some away
 
 
 @dataclass(frozen=True)
@@ -636,12 +501,27 @@ class ArchivedTrack:
     source: str = ""  # the digest of the video
     digest: str = ""  # of all numbers of the track; may be empty
 
+    def whole(self) -> Track:
+        """The track, as a search takes it."""
+        return Track(self.embeddings, self.grid, self.encoder, self.video, self.source, self.codes)
+
+    def around(self, window: int) -> Track:
+        """The part of the track around a window; nothing else is read."""
+        grid, last = self.grid, len(self.embeddings) - 1
+        reach = round(_AROUND * grid.fps / grid.stride)
+        first, behind = max(0, window - reach), min(last, window + reach) + 1
+        start = first * grid.stride
+        end = grid.frames if behind > last else (behind - 1) * grid.stride + grid.window
+        part = replace(grid, frames=end - start, origin=grid.origin + start / grid.fps)
+        codes = None if self.codes is None else self.codes[start:end]
+        return Track(self.embeddings[first:behind], part, self.encoder, self.video, self.source, codes)
+
 
 @dataclass(frozen=True)
 class Archive:
     """Tracks of many videos by one encoder."""
 
-    folder: Path
+    folders: tuple[Path, ...]
     tracks: tuple[ArchivedTrack, ...]
     indices: OpenIndices = field(default_factory=dict, repr=False, compare=False)  # opened by searches before
 
@@ -656,18 +536,20 @@ class Archive:
         return self.tracks[0].encoder
 
 
-def open_archive(folder: str | Path) -> Archive:
-    """Open all tracks below a folder; only their headers are read.
+def open_archive(*folders: str | Path) -> Archive:
+    """Open all tracks below one or several folders, to be searched as one; only their headers are read.
 
     Raises:
         TrackError: there is no track.
         EncoderMismatchError: they are of several encoders.
         FormatError: a file is no track, or damaged.
     """
-    home = Path(folder)
-    tracks = tuple(_open(path) for path in sorted(home.rglob(f"*{SUFFIX}")))
-    if not tracks:
-        raise TrackError(f"there is no track in {home}. Add videos with: signspot search {home} --add VIDEO")
+    homes = tuple(Path(folder) for folder in folders)
+    paths = {home: sorted(home.rglob(f"*{SUFFIX}")) for home in homes}
+    empty = next((home for home in homes if not paths[home]), None)
+    if empty is not None:
+        raise TrackError(f"there is no track in {empty}. Add videos with: signspot search {empty} --add VIDEO")
+    tracks = tuple(_open(path) for home in homes for path in paths[home])
     other = next((track for track in tracks if track.encoder != tracks[0].encoder), None)
     if other is not None:
         raise EncoderMismatchError(
@@ -675,7 +557,7 @@ def open_archive(folder: str | Path) -> Archive:
             f"{other.encoder}): their numbers cannot be compared. Move one of them into an archive of its own, or add "
             "its video again with the other's encoder"
         )
-    return Archive(home, tracks)
+    return Archive(homes, tracks)
 
 
 def add_video(spotter: Spotter, folder: str | Path, video: str | Path, progress: Progress | None = None) -> Path:
@@ -690,6 +572,88 @@ def add_video(spotter: Spotter, folder: str | Path, video: str | Path, progress:
         _check_encoder(spotter, folder, _open(present).encoder)
     name = f"{Path(video).stem}-{text_digest(str(Path(video).resolve()))}{SUFFIX}"
     return write_track(spotter.track(str(video), progress=progress), Path(folder) / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A part of the videos of a corpus, for one of several jobs."""
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """From a text such as 3/8.
+
+        Raises:
+            OptionsError: it is no such text.
+        """
+        number, slash, count = text.partition("/")
+        if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise OptionsError(f"a shard is such as 3/8, from 1/8 to 8/8; got '{text}'")
+        return cls(int(number), int(count))
+
+    def of(self, names: Iterable[str]) -> list[str]:
+        """Its names; those of all shards are all names, each once."""
+        return sorted(names)[self.number - 1 :: self.count]
+
+
+@dataclass(slots=True)
+class EmbeddingReport:
+    """What became of the videos of a corpus."""
+
+    made: int = 0
+    there: int = 0  # from an earlier run
+    seconds: float = 0.0  # of the footage that was embedded now
+    failed: dict[str, str] = field(default_factory=dict)  # video → why it has no track
+
+
+def embed_corpus(
+    spotter: Spotter,
+    media: Mapping[str, Path],
+    folder: Path,
+    stride: int = 1,
+    progress: Progress = silent,
+) -> EmbeddingReport:
+    """Embed videos into an archive, each into a file of its own; those that are there already are left alone.
+
+    Args:
+        spotter: whose encoder embeds.
+        media: name → video or landmarks; the name is that of the track in the folder.
+        folder: of the archive.
+        stride: frames between two windows.
+        progress: receives the number of videos that are done.
+    """
+    report = EmbeddingReport()
+    for done, (name, path) in enumerate(media.items()):
+        progress(done, len(media))
+        target = folder / f"{name}{SUFFIX}"
+        try:
+            if _is_track_of(target, path, spotter.encoder.hash, stride):
+                report.there += 1
+                continue
+            track = spotter.embed(path, stride)
+            write_track(track, target)
+        except (VideoError, LandmarksError, FormatError, UnreadableFileError) as error:
+            report.failed[name] = str(error)
+            continue
+        report.made += 1
+        report.seconds += track.grid.frames / track.grid.fps
+    progress(len(media), len(media))
+    return report
+
+
+def _is_track_of(target: Path, video: Path, encoder: str, stride: int) -> bool:
+    """Whether a file is the track of this very video, encoder and stride."""
+    try:
+        track = _open(target) if target.is_file() else None
+    except FormatError:
+        return False  # it is made again
+    return (
+        track is not None
+        and (track.encoder, track.grid.stride) == (encoder, stride)
+        and track.source == content_digest(video)
+    )
 
 
 def _check_encoder(spotter: Spotter, folder: str | Path, encoder: str) -> None:
@@ -750,63 +714,64 @@ def search_archive(
     spotter: Spotter,
     archive: Archive,
     gallery: Gallery,
-    top: int = 20,
+    options: SpotOptions | None = None,
     *,
     threads: int = 2,
     progress: Progress = silent,
 ) -> list[Spotting]:
-    """Find words in an archive, the best locations first.
+    """Find words in an archive: what `Spotter.search` finds at the windows that are nearest by embedding.
 
     Args:
         spotter: whose encoder made the archive and the gallery.
         archive: as `open_archive` gives it.
         gallery: exemplars of words, or of one clip; each row is a query of its own.
-        top: locations of each word.
+        options: how to decide; `top` spottings of each word in all videos, 20 if it is None.
         threads: that share the comparison.
         progress: receives the number of words whose locations are aligned.
+
+    Returns:
+        Spottings, the best first.
 
     Raises:
         EncoderMismatchError: another encoder made the archive.
     """
-    if top < 1:
-        raise OptionsError(f"top must be at least 1; got {top}")
-    _check_encoder(spotter, archive.folder, archive.encoder)
-    candidates = coarse_search(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
-    scale, spottings = alignment_scale(spotter.encoder), list[Spotting]()
-    for done, rows in enumerate(gallery.words.values()):
+    chosen = options or SpotOptions()
+    top = TOP if chosen.top is None else chosen.top
+    _check_encoder(spotter, archive.folders[0], archive.encoder)
+    windows = coarse_search(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
+    proposed: dict[int, dict[str, list[Segment]]] = {}  # by track and word
+    for done, word in enumerate(gallery.words):
         progress(done, len(gallery.words))
-        locations = [each for row in rows.tolist() for each in _locate(archive, gallery, row, candidates, scale)]
-        best = suppress_near(locations, top)
-        spans = location_segments(archive.tracks, best, gallery.codes, gallery.embeddings, scale)
-        spottings += [_spotting(archive, gallery, *each) for each in zip(best, spans, strict=True)]
+        for number, segment in _propose(spotter, archive, gallery.of_words([word]), gallery.words[word], windows, top):
+            proposed.setdefault(number, {}).setdefault(word, []).append(segment)
     progress(len(gallery.words), len(gallery.words))
-    return sorted(spottings, key=lambda each: -each.score)
+    alone = replace(chosen, compete=False, top=None)
+    spottings: list[Spotting] = []
+    for number, by_word in proposed.items():
+        track, own = archive.tracks[number].whole(), set[Spotting]()
+        for word, segments in by_word.items():
+            for within in segments:
+                own |= {*spotter.search(track, gallery.of_words([word]), alone, within=within).spottings}
+        spottings += decide(own, replace(chosen, top=None), len(gallery.words), track.grid.frames / track.grid.fps)
+    return top_of_words(spottings, top)
 
 
-def _locate(archive: Archive, gallery: Gallery, row: int, windows: Candidates, scale: float) -> list[Location]:
-    """The candidates of one query, aligned where there are frame codes."""
-    candidates = list(zip(windows.matrix[row].tolist(), windows.row[row].tolist(), strict=True))
-    if gallery.codes is None:
-        return compare_candidates(archive.tracks, candidates, row, gallery.embeddings[row])
-    coded = [each for each in candidates if archive.tracks[each[0]].codes is not None]
-    others = [each for each in candidates if archive.tracks[each[0]].codes is None]
-    aligned = align_candidates(archive.tracks, coded, row, gallery.codes[row], scale)
-    return aligned + compare_candidates(archive.tracks, others, row, gallery.embeddings[row])
-
-
-def _spotting(archive: Archive, gallery: Gallery, location: Location, span: tuple[float, float]) -> Spotting:
-    exemplar, mirrored = gallery.exemplar(location.row)
-    time = sum(span) / 2 if location.aligned else min(max(location.time, span[0]), span[1])  # as a search has it
-    return Spotting(
-        word=exemplar.word,
-        video=archive.tracks[location.track].video,
-        time=round(time, 3),
-        start=round(span[0], 3),
-        end=round(span[1], 3),
-        score=round(location.score, 6),
-        exemplar=exemplar.id,
-        variant=exemplar.variant,
-        mirrored=mirrored,
-        licence=exemplar.licence,
-        consent=exemplar.consent,
+def _propose(
+    spotter: Spotter, archive: Archive, word: Gallery, rows: Indices, windows: Candidates, top: int
+) -> list[tuple[int, Segment]]:
+    """The best locations of one word by alignment: track and segment, each location once."""
+    near = sorted(
+        (-similarity, number, window)
+        for row in rows.tolist()
+        for similarity, number, window in zip(
+            windows.similarity[row].tolist(), windows.matrix[row].tolist(), windows.row[row].tolist(), strict=True
+        )
     )
+    located: dict[tuple[int, float], Spotting] = {}
+    for _, number, window in near[: _SPARE * top]:
+        part = archive.tracks[number].around(window)
+        whole = Segment(part.grid.origin, part.grid.origin + part.grid.frames / part.grid.fps)
+        for best in spotter.best_locations(part, word, [whole])[0].values():
+            located[number, best.time] = best
+    ranked = sorted(located.items(), key=lambda item: -item[1].score)[: 2 * top]
+    return [(number, best.segment) for (number, _), best in ranked]

@@ -30,15 +30,13 @@ class DensifyOptions:
     """Options of following subtitles."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for (Sec. 4.5)
-    rate: float = 120.0  # false alarms per hour and word that are allowed around subtitles
+    rate: float | None = None  # false alarms per hour and word that are allowed; None: as by default in any search
     language: str = "en"  # of the subtitles
     passage: Segment | None = None  # only subtitles that begin in it; None: all
 
     def __post_init__(self) -> None:
         if not 0 <= self.padding <= 60:
             raise OptionsError(f"padding is 0 to 60 seconds; got {self.padding}")
-        if not 0 < self.rate < float("inf"):
-            raise OptionsError(f"false alarms per hour must be above 0; got {self.rate}")
 
 
 @dataclass(frozen=True, slots=True)

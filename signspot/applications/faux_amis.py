@@ -107,7 +107,8 @@ def compare_galleries(spotter: Spotter, first: Gallery, second: Gallery, options
     between = costs_between(spotter, first, second)
     words = [list(gallery.words) for gallery in (first, second)]
     rows, columns = (
-        [_places(gallery, word) for word in own] for gallery, own in zip((first, second), words, strict=True)
+        [_places(gallery, word) for word in gallery_words]
+        for gallery, gallery_words in zip((first, second), words, strict=True)
     )
     costs = np.array([[between[np.ix_(row, column)].min() for column in columns] for row in rows], np.float32)
     costs /= float(np.median(costs)) if costs.size > 3 else 1.0
@@ -115,13 +116,13 @@ def compare_galleries(spotter: Spotter, first: Gallery, second: Gallery, options
     for one, two in zip(range(len(rows)), costs.argmin(axis=1).tolist(), strict=True):
         if costs[one, two] <= options.same and costs[:, two].argmin() == one:
             block = between[np.ix_(rows[one], columns[two])]
-            place = np.unravel_index(int(block.argmin()), block.shape)
-            mine, theirs = first.exemplars[rows[one][place[0]]], second.exemplars[columns[two][place[1]]]
+            cell = np.unravel_index(int(block.argmin()), block.shape)
+            mine, theirs = first.exemplars[rows[one][cell[0]]], second.exemplars[columns[two][cell[1]]]
             meaning: Meaning = "same" if _translates(mine.word, theirs.word, options.translations) else "other"
             pairs.append(Friends(mine, theirs, float(costs[one, two]), meaning))
     pairs.sort(key=lambda pair: pair.cost)
-    known = {normalise_word(word) for word in words[1]}
-    shared = sum(normalise_word(options.translations.get(word, word)) in known for word in words[0])
+    second_words = {normalise_word(word) for word in words[1]}
+    shared = sum(normalise_word(options.translations.get(word, word)) in second_words for word in words[0])
     return FauxAmis(tuple(pairs), (len(words[0]), len(words[1])), shared, costs)
 
 
@@ -140,7 +141,7 @@ def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -
         FormatError: a line has not two cells.
         UnknownWordError: a word is not in its dictionary.
     """
-    found: dict[str, str] = {}
+    translations: dict[str, str] = {}
     try:
         rows = list(csv.reader(read_text(Path(path)).text.split("\n")))
     except csv.Error as error:
@@ -154,8 +155,8 @@ def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -
         for name, dictionary in ((word, first), (other, second)):
             if name not in dictionary:
                 raise UnknownWordError(name, dictionary)
-        found[first.resolve(word)[0]] = second.resolve(other)[0]
-    return found
+        translations[first.resolve(word)[0]] = second.resolve(other)[0]
+    return translations
 
 
 def write_faux_amis_page(
@@ -167,13 +168,14 @@ def write_faux_amis_page(
         counts = f"{found.words[0]:,} words in {names[0]}, {found.words[1]:,} in {names[1]}, {found.shared:,} in both"
         yield paragraph(counts, faint=True)
         for meaning, title in (("other", "Same form, other meaning"), ("same", "Same form, same meaning")):
-            own = found.of(meaning)  # type: ignore[arg-type]
-            yield heading(f"{title}: {len(own)}")
-            for pair in own[:_MOST_PAIRS]:
+            pairs = found.of(meaning)  # type: ignore[arg-type]
+            yield heading(f"{title}: {len(pairs)}")
+            for pair in pairs[:_MOST_PAIRS]:
                 yield paragraph(f"{pair.first.word} / {pair.second.word}, cost {pair.cost:.2f}")
-                shown = zip(names, (pair.first, pair.second), strict=True)
+                sides = zip(names, (pair.first, pair.second), strict=True)
                 addresses = (
-                    (sign_video_address(spotter, each, pixels=pixels), f"{name}: {each.word}") for name, each in shown
+                    (sign_video_address(spotter, exemplar, pixels=pixels), f"{name}: {exemplar.word}")
+                    for name, exemplar in sides
                 )
                 yield clips((address, caption) for address, caption in addresses if address is not None)
 

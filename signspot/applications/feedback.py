@@ -96,8 +96,8 @@ def error_classifier() -> ErrorClassifier:
         name: FittedMeasure(**{**row, "weights": tuple(row["weights"])}) for name, row in fitted["measures"].items()
     }
     limits = tuple(fitted["dissimilarity_limits"])
-    kept = {name: fitted[name] for name in ("errors", "bias", "limit", "notable", "typical_cost")}
-    return ErrorClassifier(**kept, measures=measures, dissimilarity_limits=limits)
+    plain = {name: fitted[name] for name in ("errors", "bias", "limit", "notable", "typical_cost")}
+    return ErrorClassifier(**plain, measures=measures, dissimilarity_limits=limits)
 
 
 def chance(log_odds: float) -> float:
@@ -150,8 +150,8 @@ def typical_cost(gallery: Gallery, encoder: Encoder) -> float:
     if gallery.codes is None:
         return 1.0
     decoy_set = decoys_of(encoder)
-    for known in (gallery, None if decoy_set is None else decoy_set.gallery(_EXEMPLARS, mirror=False)):
-        costs = [] if known is None else _costs_within_words(known)
+    for reference in (gallery, None if decoy_set is None else decoy_set.gallery(_EXEMPLARS, mirror=False)):
+        costs = [] if reference is None else _costs_within_words(reference)
         if len(costs) >= _FEWEST:
             return float(np.median(costs))
     return error_classifier().typical_cost * alignment_scale(encoder)
@@ -178,7 +178,7 @@ def difference_text(name: str, measure: Measure, clip: DescribedSign, exemplar: 
     """One sentence for a measure of `compare` of a clip and an exemplar."""
     mine, theirs = clip.hands[measure.hand], exemplar.hands[measure.hand]
     hand = f"{_SIDES[measure.hand]} hand"
-    a, b = measure.moment
+    a, b = measure.at
     if name == "handshape":
         return f"the {hand} has another shape: {_fingers(mine.shape[a], theirs.shape[b])}"
     if name in ("location", "ends"):
@@ -284,7 +284,7 @@ class Difference:
     parameter: Parameter
     strength: float  # in [0, 1]: the chance that it, and nothing else, is wrong, against a right sign
     text: str  # plain English
-    moment: tuple[int, int]  # frames of the clip's sign and of the exemplar's, where it shows most
+    at: tuple[int, int]  # frames of the clip's sign and of the exemplar's, where it shows most
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,9 +405,11 @@ def is_right(rank: int, score: float, doubt: float) -> bool:
 
 def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Exemplar, Frames]]:
     """Exemplars of a word and their signs, the nearest first, all mirrored if that one is."""
-    own = [exemplar for exemplar in gallery.exemplars if exemplar.word == match.word and exemplar.path is not None]
-    own.sort(key=lambda exemplar: (exemplar.id != match.exemplar, exemplar.variant != match.variant))
-    same = [exemplar for exemplar in own if exemplar.variant == match.variant]
+    exemplars = [
+        exemplar for exemplar in gallery.exemplars if exemplar.word == match.word and exemplar.path is not None
+    ]
+    exemplars.sort(key=lambda exemplar: (exemplar.id != match.exemplar, exemplar.variant != match.variant))
+    same = [exemplar for exemplar in exemplars if exemplar.variant == match.variant]
     if not same:
         raise DictionaryError(
             f"'{match.word}' has no exemplar with a video to compare with. Fetch it with: signspot dictionary fetch"
@@ -426,15 +428,15 @@ class MeasuredDifference:
 
 def measure_sign(clip: DescribedSign, exemplars: Sequence[DescribedSign]) -> dict[str, MeasuredDifference]:
     """All measures of a sign and exemplars of its word, one variant, the nearest first."""
-    compared = [compare(clip, each) for each in exemplars]
-    among = [compare(one, other) for place, one in enumerate(exemplars) for other in exemplars[:place]]
-    found: dict[str, MeasuredDifference] = {}
+    compared = [compare(clip, exemplar) for exemplar in exemplars]
+    among = [compare(one, other) for number, one in enumerate(exemplars) for other in exemplars[:number]]
+    measured: dict[str, MeasuredDifference] = {}
     for name in error_classifier().measures:
-        seen = [each[name] for each in compared if name in each]
+        seen = [exemplar[name] for exemplar in compared if name in exemplar]
         if seen:
-            pairs = tuple(each[name].value for each in among if name in each)
-            found[name] = MeasuredDifference(float(np.median([each.value for each in seen])), pairs, seen[0])
-    return found
+            pairs = tuple(exemplar[name].value for exemplar in among if name in exemplar)
+            measured[name] = MeasuredDifference(float(np.median([exemplar.value for exemplar in seen])), pairs, seen[0])
+    return measured
 
 
 def beyond_usual(measured: MeasuredDifference, between: float) -> float:
@@ -487,23 +489,23 @@ def find_differences(
             name = max(shares, key=shares.__getitem__)
             first = measured[name].first
             text = difference_text(name, first, clip, exemplar)
-            differences.append(Difference(parameter, chance(log_odds[error]), text, first.moment))
+            differences.append(Difference(parameter, chance(log_odds[error]), text, first.at))
     return tuple(sorted(differences, key=lambda difference: -difference.strength))
 
 
 def draw_feedback(feedback: Feedback) -> Figure:
-    """Both skeletons at the moment of the largest difference, and how large each difference is."""
+    """Both skeletons at the frames of the largest difference, and how large each difference is."""
     figure = Figure(figsize=(10, 4.6), dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
     mine, theirs, bars = figure.subplots(1, 3, width_ratios=(1, 1, 1.2))
     first = feedback.differences[0]
-    own, example = feedback.clip_sign[first.moment[0]], feedback.exemplar_sign[first.moment[1]]
-    box = box_of(own[None], example[None])
-    draw_skeleton(mine, own, COLOURS[1], width=2.2, box=box)
+    learner, example = feedback.clip_sign[first.at[0]], feedback.exemplar_sign[first.at[1]]
+    box = box_of(learner[None], example[None])
+    draw_skeleton(mine, learner, COLOURS[1], width=2.2, box=box)
     draw_skeleton(theirs, example, COLOURS[0], width=2.2, box=box)
     mine.set_title("you", size=12)
     theirs.set_title("the example" + (", mirrored" if feedback.mirrored else ""), size=12)
-    strengths = [each.strength for each in feedback.differences]
-    names = [each.parameter for each in feedback.differences]
+    strengths = [difference.strength for difference in feedback.differences]
+    names = [difference.parameter for difference in feedback.differences]
     bars.barh(names[::-1], strengths[::-1], color=COLOURS[0])
     bars.axvline(
         error_classifier().notable, color="#777777", ls="--", lw=1

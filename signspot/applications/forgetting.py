@@ -100,7 +100,7 @@ class Person:
     def is_video(self, name: str) -> bool:
         """Whether a text names one of the person's videos: by its path, or by its name in a corpus, with any suffix."""
         plain = name.replace("\\", "/")
-        return bool(name) and (name in self.names or _stem(plain) in {_stem(each) for each in self.names})
+        return bool(name) and (name in self.names or _stem(plain) in {_stem(video) for video in self.names})
 
     def learn(self, paths: Iterable[Path | None]) -> None:
         """Take the contents of files that are about to go."""
@@ -139,16 +139,16 @@ class _KeptFolders:
         """Look through a folder."""
         contents = cls()
         for name, folders, files in os.walk(folder):
-            place, known = Path(name), set(files)
+            path, names = Path(name), set(files)
             folders.sort()
-            contents.dictionaries += [place] if DICTIONARY_FILE in known else []
-            contents.corpora += [place] if "corpus.json" in known else []
-            contents.runs += [place] if STORE_FILE in known else []
-            contents.served += [place] if own_folder in folders else []
-            contents.tensors += [place / each for each in sorted(known) if each.endswith(SUFFIX)]
-            contents.features += [p for p in map(place.joinpath, sorted(known)) if _is_features(p.name)]
+            contents.dictionaries += [path] if DICTIONARY_FILE in names else []
+            contents.corpora += [path] if "corpus.json" in names else []
+            contents.runs += [path] if STORE_FILE in names else []
+            contents.served += [path] if own_folder in folders else []
+            contents.tensors += [path / file for file in sorted(names) if file.endswith(SUFFIX)]
+            contents.features += [p for p in map(path.joinpath, sorted(names)) if _is_features(p.name)]
             if "stages" in folders:
-                contents.labels += [place / each for each in sorted(known) if re.fullmatch(r"labels-.+\.jsonl", each)]
+                contents.labels += [path / file for file in sorted(names) if re.fullmatch(r"labels-.+\.jsonl", file)]
         return contents
 
     @property
@@ -247,10 +247,10 @@ def _in_dictionary(person: Person, folder: Path) -> Iterator[Step]:
     person.learn(exemplar.path for exemplar in gone)
     ids = {exemplar.id for exemplar in gone}
     person.exemplars |= ids
-    kept = tuple(exemplar for exemplar in contents.exemplars if exemplar.id not in ids)
+    remaining = tuple(exemplar for exemplar in contents.exemplars if exemplar.id not in ids)
     links = {name: link for name, link in contents.links.items() if name not in ids}
-    rest = Dictionary(replace(contents, exemplars=kept, links=links), folder)
-    shared = {exemplar.path for exemplar in kept}
+    rest = Dictionary(replace(contents, exemplars=remaining, links=links), folder)
+    shared = {exemplar.path for exemplar in remaining}
     media = [e.path for e in gone if e.path is not None and e.path.is_file() and e.path not in shared]
     removals = [Removal("exemplar", f"{folder / DICTIONARY_FILE}: {exemplar.id}") for exemplar in gone]
     yield Step(tuple(removals), partial(save_dictionary, rest, folder))  # type: ignore[arg-type]
@@ -267,10 +267,10 @@ def _in_corpus(person: Person, folder: Path) -> Iterator[Step]:
     gone = [v for v in videos if v.id == person.who or person.is_signer(v.signer) or person.is_file(v.video)]
     if not gone:
         return
-    own = [path for video in gone for path in (video.video, video.landmarks) if path is not None]
-    person.learn(own)
+    files = [path for video in gone for path in (video.video, video.landmarks) if path is not None]
+    person.learn(files)
     ids = {video.id for video in gone}
-    person.names |= ids | {path.relative_to(folder).as_posix() for path in own if path.is_relative_to(folder)}
+    person.names |= ids | {path.relative_to(folder).as_posix() for path in files if path.is_relative_to(folder)}
     removals = tuple(Removal("video", f"{layout.corpus}: {name}") for name in sorted(ids))
     yield Step(removals, partial(_rewrite_corpus, layout, ids))
     for labels in sorted((folder / "labels").rglob("*.jsonl")):
@@ -279,9 +279,9 @@ def _in_corpus(person: Person, folder: Path) -> Iterator[Step]:
 
 
 def _files_of(layout: Layout, video: CorpusVideo) -> Iterator[Path]:
-    own = [video.video, video.landmarks, video.subtitles, *layout.folder.glob(f"truth/*/{escape(video.id)}.jsonl")]
-    own += layout.folder.glob(f".finished/**/{escape(video.id)}.json")
-    return (path for path in own if path is not None and path.is_file())
+    files = [video.video, video.landmarks, video.subtitles, *layout.folder.glob(f"truth/*/{escape(video.id)}.jsonl")]
+    files += layout.folder.glob(f".finished/**/{escape(video.id)}.json")
+    return (path for path in files if path is not None and path.is_file())
 
 
 def _rewrite_corpus(layout: Layout, ids: set[str]) -> None:
@@ -296,17 +296,19 @@ def _rewrite_corpus(layout: Layout, ids: set[str]) -> None:
 def _without(value: Any, names: set[str]) -> Any:
     """JSON without names in its lists."""
     if isinstance(value, dict):
-        return {key: _without(each, names) for key, each in value.items()}
+        return {key: _without(entry, names) for key, entry in value.items()}
     return (
-        [each for each in value if not (isinstance(each, str) and each in names)] if isinstance(value, list) else value
+        [entry for entry in value if not (isinstance(entry, str) and entry in names)]
+        if isinstance(value, list)
+        else value
     )
 
 
 def _in_store(person: Person, place: str | Path) -> Iterator[Step]:
     with open_store(place) as store:
-        found = [v.video for v in store.videos() if v.digest in person.digests or v.video in person.names]
+        videos = [v.video for v in store.videos() if v.digest in person.digests or v.video in person.names]
         name = store.name
-    for video in found:
+    for video in videos:
         person.names.add(video)
         yield Step((Removal("annotations", f"{name}: {video}"),), partial(_forget_stored, place, video))
 
@@ -343,8 +345,8 @@ def _in_kept_folders(person: Person, contents: _KeptFolders, served: ServedData)
             yield remove_file(path)
     for path in contents.features:
         named = _FEATURES.fullmatch(path.name)
-        own = named and (named["digest"] in person.digests or named["video"] in person.names)
-        if own or (person.exemplars and _EXEMPLARS.fullmatch(path.name)):
+        is_named = named and (named["digest"] in person.digests or named["video"] in person.names)
+        if is_named or (person.exemplars and _EXEMPLARS.fullmatch(path.name)):
             yield remove_file(path)
     for path in contents.labels:
         yield from remove_lines(path, lambda row: person.is_video(str(row.get("video", ""))))
@@ -356,13 +358,13 @@ def _is_persons_tensor(person: Person, path: Path) -> bool:
     """Whether a track is of the person's video, or exemplars of the person are among those of a gallery."""
     try:
         header = track_header(path)
-        shown = parse_json(header.get("exemplars", "[]"), str(path))
+        exemplars = parse_json(header.get("exemplars", "[]"), str(path))
     except SignspotError:
         return False
     if header.get("kind", "").startswith("signspot track"):
         return person.is_video(header.get("video", "")) or header.get("source", "") in person.digests
-    is_gallery = header.get("kind", "").startswith("signspot gallery") and isinstance(shown, list)
-    return is_gallery and any(isinstance(each, list) and set(map(str, each[1:2])) & person.exemplars for each in shown)
+    is_gallery = header.get("kind", "").startswith("signspot gallery") and isinstance(exemplars, list)
+    return is_gallery and any(isinstance(row, list) and set(map(str, row[1:2])) & person.exemplars for row in exemplars)
 
 
 def _in_plain_folder(person: Person, folder: Path) -> Iterator[Step]:
@@ -378,7 +380,7 @@ def _in_plain_folder(person: Person, folder: Path) -> Iterator[Step]:
     if table is not None and files:
         yield from _table_lines(table, files)
     for path in sorted(files):
-        yield from (remove_file(each) for each in sorted({path, path.with_suffix(".pose")}) if each.is_file())
+        yield from (remove_file(file) for file in sorted({path, path.with_suffix(".pose")}) if file.is_file())
 
 
 def _table_lines(table: Path, files: set[Path]) -> Iterator[Step]:
@@ -394,14 +396,14 @@ def _without_lines(table: Path, gone: set[int]) -> None:
     """Leave out the records that begin at these lines; a record may go over several."""
     text = read_text(table).text
     lines, first = list(io.StringIO(text, newline="")), 1
-    kept: list[str] = []
+    remaining: list[str] = []
     delimiter = max(",;\t", key=text.lstrip("\r\n").partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     for _ in reader:
         if first not in gone:
-            kept += lines[first - 1 : reader.line_num]
+            remaining += lines[first - 1 : reader.line_num]
         first = reader.line_num + 1
-    write_text(table, "".join(kept))
+    write_text(table, "".join(remaining))
 
 
 def in_file(person: Person, path: Path) -> Iterator[Step]:
@@ -433,19 +435,21 @@ def _source_of(path: Path) -> str:
 
 def _in_spottings(person: Person, path: Path) -> Iterator[Step]:
     """Spottings in the person's videos; a file that holds no others goes as a whole."""
-    found = read_spottings(path)
-    kept = [spotting for spotting in found if not person.is_video(spotting.video)]
-    if len(kept) == len(found):
+    spottings = read_spottings(path)
+    remaining = [spotting for spotting in spottings if not person.is_video(spotting.video)]
+    if len(remaining) == len(spottings):
         return
-    if not kept:
+    if not remaining:
         yield remove_file(path)
     elif path.suffix.lower() == ".jsonl":
         yield from remove_lines(path, lambda row: person.is_video(str(row.get("video", ""))))
     else:
-        removal = Removal("spottings", f"{path}: {len(found) - len(kept)} of {len(found)}")
+        removal = Removal("spottings", f"{path}: {len(spottings) - len(remaining)} of {len(spottings)}")
         if path.suffix.lower() == ".pkl":
-            raise FormatError(f"{path} holds {len(found) - len(kept)} spottings of it, and pickles are not written")
-        yield Step((removal,), partial(_write_again, kept, path))
+            raise FormatError(
+                f"{path} holds {len(spottings) - len(remaining)} spottings of it, and pickles are not written"
+            )
+        yield Step((removal,), partial(_write_again, remaining, path))
 
 
 def _write_again(kept: list[Spotting], path: Path) -> None:
@@ -496,7 +500,7 @@ def _is_persons_member(person: Person, name: str, read: Callable[[], IO[bytes] |
     with stream:
         while block := stream.read(_BLOCK):
             digest.update(block)
-    return any(digest.hexdigest().startswith(known) for known in person.digests)
+    return any(digest.hexdigest().startswith(prefix) for prefix in person.digests)
 
 
 def _rewrite_archive(path: Path, gone: set[str]) -> None:
@@ -536,12 +540,12 @@ def remove_lines(path: Path, gone: Callable[[dict[str, Any]], bool]) -> Iterator
     if not path.is_file():
         return
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
-    kept = [line for line in lines if not gone(_row(line))]
-    if lines and not kept:
+    remaining = [line for line in lines if not gone(_row(line))]
+    if lines and not remaining:
         yield remove_file(path)
-    elif len(kept) < len(lines):
-        removal = Removal("lines", f"{path}: {len(lines) - len(kept)} of {len(lines)}")
-        yield Step((removal,), partial(write_text, path, "".join(kept)))
+    elif len(remaining) < len(lines):
+        removal = Removal("lines", f"{path}: {len(lines) - len(remaining)} of {len(lines)}")
+        yield Step((removal,), partial(write_text, path, "".join(remaining)))
 
 
 def _row(line: str) -> dict[str, Any]:

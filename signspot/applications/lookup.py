@@ -43,8 +43,8 @@ def look_up(
     by_id = {exemplar.id: exemplar for exemplar in gallery.exemplars}
     signs = read_signs(spotter, (by_id[match.exemplar] for match in matches))
     mirrored = {match.exemplar for match in matches if match.mirrored}
-    shown = {name: mirror_features(each) if name in mirrored else each for name, each in signs.items()}
-    return Lookup(Path(SignPlace(clip).name).stem, matches, sign, shown)
+    as_matched = {name: mirror_features(frames) if name in mirrored else frames for name, frames in signs.items()}
+    return Lookup(Path(SignPlace(clip).name).stem, matches, sign, as_matched)
 
 
 _MOST_ROWS = 6

@@ -35,17 +35,22 @@ from signspot.plots.curves import COLOURS
 from signspot.plots.plot import lettering
 from signspot.plots.report import clips, drawing, heading, paragraph, table, write_page
 from signspot.plots.skeletons import skeleton_address
-from signspot.recognition.recogniser import save_recogniser
+from signspot.recognition.recogniser import Recogniser, RgbRecogniser, load_recogniser, save_recogniser
+from signspot.recognition.scoring import RecogniserScores
 from signspot.spotting.spotter import load
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions
-from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus
+from signspot.training.recogniser import RecogniserConfig, score_recogniser, train_recogniser_on_corpus
+from signspot.training.rgb import train_rgb_on_corpus
+from signspot.training.rgb_clips import RgbConfig
+from signspot.training.run_folder import Run
 from signspot.training.sign_clips import ClipOptions
 from signspot.types import Label, LabelSource
 
 LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
 SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
+_GIVEN, _LIPS, _DICTIONARY = "given", "found on the lips", "found with the dictionary"  # origins of labels
 
 SMALL_RECOGNISER = RecogniserConfig(  # as configs/recogniser.toml: half a minute of one core
     steps=400,
@@ -61,7 +66,7 @@ class LearnOptions:
     labels: LabelsM = "auto"  # M: those of the corpus where there are any, else by lips; or one of both, or none
     encoder: str | None = None  # name or file; None: the shipped one
     adapt: AdaptOptions = field(default_factory=AdaptOptions)
-    recogniser: RecogniserConfig = field(default_factory=lambda: SMALL_RECOGNISER)
+    recogniser: RecogniserConfig | RgbConfig = field(default_factory=lambda: SMALL_RECOGNISER)
     threshold: float | None = None  # of D; None: the encoder's
     language: str = "en"
     device: str = "cpu"
@@ -91,12 +96,22 @@ class LoopResult:
         """The outcome of a stage by its name; empty where there was none."""
         return next((stage.outcome for stage in self.stages if stage.name == name), {})
 
+    def origin(self, name: str) -> str:
+        """For people: where the labels "M", "D" or "M+D" come from."""
+        mouthed = str(self.outcome("labels M").get("origin", _LIPS))
+        return {"M": mouthed, "D": _DICTIONARY, "M+D": f"{mouthed} or {_DICTIONARY}"}[name]
+
     def lines(self) -> list[tuple[str, str, str]]:
         """For people: each stage, whether it was done in this run, and what it came to."""
         return [
-            (each.name, "done now" if each.redone else "unchanged", str(each.outcome["message"]))
-            for each in self.stages
+            (self._title(stage.name), "done now" if stage.redone else "unchanged", str(stage.outcome["message"]))
+            for stage in self.stages
         ]
+
+    def _title(self, stage: str) -> str:
+        kind, _, name = stage.partition(" ")
+        titles = {"labels": "labels {}", "recogniser": "recogniser by labels {}"}
+        return titles[kind].format(self.origin(name)) if kind in titles else "adaptation of the encoder"
 
 
 class Loop:
@@ -151,12 +166,13 @@ class Loop:
         if len(self.asked) < 2:
             raise NothingToLearnError(
                 f"nothing can be learnt from {self.folder}: a recogniser needs labels of two words. "
-                f"Labels M: {mouthed['message']}. Labels D: {annotated['message']}"
+                f"By lips, or given: {mouthed['message']}. With the dictionary: {annotated['message']}"
             )
         self._recognisers(labels, {"footage": footage, "signs": signs}, stage)
         result = LoopResult(tuple(self.stages), labels)
         messages = [
-            f"{name}: {result.outcome(f'recogniser {name}').get('message', 'too few labels')}" for name in SOURCES
+            f"Labels {result.origin(name)}: {result.outcome(f'recogniser {name}').get('message', 'too few')}"
+            for name in SOURCES
         ]
         if not any(stage.name.startswith("recogniser") and stage.outcome.get("files") for stage in self.stages):
             raise NothingToLearnError(
@@ -190,14 +206,14 @@ class Loop:
         if how == "given" and not given:
             return {"message": f"none: {self.folder / 'labels'} holds no label of a video of the corpus", "count": 0}
         if given and how != "lips":
-            return self._keep("M", given, "given")
+            return self._keep("M", given, _GIVEN)
         place = self.out / f"mouthings-{self.options.language}"
         job = MouthingJob(self.corpus, place, dictionary=self.signs)
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
             return {"message": _none(error), "count": 0, "failed": True}
-        return self._keep("M", [one.as_label() for one in report.spottings], f"by lips{_unseen(report)}")
+        return self._keep("M", [one.as_label() for one in report.spottings], _LIPS, _unseen(report))
 
     def _adapt(self, stage: Stage) -> Outcome:
         spotter = self.spotter
@@ -231,7 +247,7 @@ class Loop:
         except (DictionaryError, FormatError) as error:
             return {"message": _none(error), "count": 0, "failed": True}
         labels = [one.as_label() for one in report.spottings]
-        return self._keep("D", labels, f"threshold {report.threshold:g}{_unseen(report)}")
+        return self._keep("D", labels, _DICTIONARY, f" at a score of {report.threshold:g} or more{_unseen(report)}")
 
     def _recognisers(self, labels: Mapping[str, list[Label]], seen: Mapping[str, str], stage: Stage) -> None:
         """One on each source of labels, and one on both; on M + D without those M that D contradicts."""
@@ -239,7 +255,11 @@ class Loop:
         sure = [label for label, is_so in zip(labels["M"], doubted, strict=True) if not is_so]
         for name, sources in SOURCES.items():
             own = [*sure, *labels["D"]] if name == "M+D" else labels[name]
-            remark = f", without {sum(doubted):,} labels M that D contradicts" if name == "M+D" and any(doubted) else ""
+            remark = (
+                f", without {sum(doubted):,} labels that those {_DICTIONARY} contradict"
+                if name == "M+D" and any(doubted)
+                else ""
+            )
             how = {"how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
             key = {"labels": text_digest(repr(own)), **seen, **how}
             whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
@@ -247,27 +267,44 @@ class Loop:
                 self._do(f"recogniser {name}", key, partial(self._recogniser, name, own, key, remark, stage))
 
     def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], remark: str, stage: Stage) -> Outcome:
-        config = self.options.recogniser
-        config = replace(config, name=f"recogniser-{name}", clips=replace(config.clips, sources=SOURCES[name]))
+        config = replace(self.options.recogniser, name=f"recogniser-{name}")
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
+        target = self.out / f"{config.name}.safetensors"
+        trained: Recogniser | RgbRecogniser
         try:
-            trained, scores = train_recogniser_on_corpus(
-                config,
-                self.corpus,
-                folder,
-                labels=labels,
-                exemplars=self.signs.exemplars,
-                asked=self.asked,
-                stage=stage,
-                device=self.options.device,
-            )
+            if isinstance(config, RgbConfig):
+                trained, scores = self._rgb_recogniser(config, labels, folder, target, stage)
+            else:
+                made, scores = train_recogniser_on_corpus(
+                    replace(config, clips=replace(config.clips, sources=SOURCES[name])),
+                    self.corpus,
+                    folder,
+                    labels=labels,
+                    exemplars=self.signs.exemplars,
+                    asked=self.asked,
+                    stage=stage,
+                    device=self.options.device,
+                )
+                save_recogniser(made, target)
+                trained = made
         except OptionsError as error:
             return {"message": f"not trained: {error}", "scores": [], "failed": True}
-        target = save_recogniser(trained, self.out / f"{config.name}.safetensors")
         plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
         tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
         message = f"learnt from {trained.card['data']}{remark}; {tested}"
         return {"message": message, "words": len(trained.words), "scores": plain, "files": [target.name]}
+
+    def _rgb_recogniser(
+        self, config: RgbConfig, labels: list[Label], folder: Path, target: Path, stage: Stage
+    ) -> tuple[RgbRecogniser, list[RecogniserScores]]:
+        """One that sees pixels; its file is an encoder's. Exemplars are those of the corpus's dictionary."""
+        run = Run(folder, self.out / "recognisers" / "images", device=self.options.device)
+        save_encoder(train_rgb_on_corpus(config, self.corpus, run, stage=stage, labels=labels)[0], target)
+        trained = load_recogniser(target, device=self.options.device)
+        assert isinstance(trained, RgbRecogniser), "what was trained just now"
+        window = ClipOptions(before=config.batch.before, after=config.batch.after, around=config.batch.around)
+        with stage("tested") as progress:
+            return trained, score_recogniser(trained, self.corpus, window, progress, self.asked)
 
     def _untested(self) -> str:
         """Why no recogniser can be tested."""
@@ -275,15 +312,16 @@ class Loop:
             return f"there are no test videos in {self.folder}"
         return "the test videos show no sign of these words that is known, or labelled at 0.9 or more"
 
-    def _keep(self, source: str, labels: list[Label], remark: str) -> Outcome:
+    def _keep(self, source: str, labels: list[Label], origin: str, remark: str = "") -> Outcome:
         target = self.out / f"labels-{source}.jsonl"
         write_records(labels, target)
         words = len({label.word for label in labels})
         right = self._right(labels)
         inside = sum(label.video in self.training for label in labels)
         counted = f"{len(labels):,} labels of {words:,} word{'s' * (words != 1)}, {inside:,} in training videos"
-        message = f"{counted}, {remark}" + ("" if right is None else f", {right:.0%} right")
-        return {"message": message, "count": len(labels), "words": words, "right": right, "files": [target.name]}
+        message = f"{counted}, {origin}{remark}" + ("" if right is None else f", {right:.0%} right")
+        counts = {"count": len(labels), "words": words, "right": right}
+        return {"message": message, "origin": origin, **counts, "files": [target.name]}
 
     def _right(self, labels: list[Label]) -> float | None:
         """The share of labels at a sign of their word, where the truth is known."""
@@ -360,19 +398,20 @@ def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> P
         scores = list(_scores(result))
         if scores:
             yield table(("labels", "tested on", "signs", "top 1", "top 5", "per word, top 1", "95 %"), scores)
-        yield heading("Labels by score (as Fig. 9)")
-        yield drawing(draw_yield(result.labels), "how many labels and words there are from each confidence on")
-        yield heading("Labels by word (as Fig. 10)")
-        known = "right and wrong labels D of each word" if right else "labels of the most frequent words"
-        yield drawing(draw_right(found, right) if right else draw_words(result.labels), known)
+        yield heading("Labels by score")
+        named = {result.origin(name): labels for name, labels in result.labels.items() if labels}
+        yield drawing(draw_yield(named), "how many labels and words there are from each confidence on")
+        yield heading("Labels by word")
+        caption = "right and wrong labels of each word" if right else "labels of the most frequent words"
+        yield drawing(draw_right(found, right) if right else draw_words(named), caption)
         order = sorted(range(len(found)), key=lambda index: -found[index].confidence)
         if not right:
-            yield heading("Examples of D, the surest (as Fig. 11)")
+            yield heading(f"The surest labels {_DICTIONARY}")
             yield clips(_examples([found[index] for index in order], corpus))
             return
         for title, wanted in (("that are right", True), ("that are wrong", False)):
             chosen = [found[index] for index in order if right[index] is wanted]
-            yield heading(f"The surest labels D {title} (as Fig. 11)")
+            yield heading(f"The surest labels {_DICTIONARY} {title}")
             yield clips(_examples(chosen, corpus)) if chosen else paragraph("There are none.")
 
     return write_page(path, f"What was learnt from {corpus.folder.name}", blocks())
@@ -391,8 +430,12 @@ def gained(result: LoopResult) -> str:
         return f"Nothing can be said about a gain: {next(filter(None, reasons), 'no recogniser was tested')}."
     parts = []
     for tested, share in shares[best].items():
-        others = [f"{shares[n][tested]:.0%} from {n} alone" for n in ("M", "D") if n != best and tested in shares[n]]
-        source = best.replace("+", " + ")
+        others = [
+            f"{shares[n][tested]:.0%} by those {result.origin(n)} alone"
+            for n in ("M", "D")
+            if n != best and tested in shares[n]
+        ]
+        source = f"labels {result.origin(best)}"
         parts.append(f"of {tested} {share:.0%} are named right by what was learnt from {source}" + _beside(others))
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
@@ -421,7 +464,7 @@ def _scores(result: LoopResult) -> Iterator[tuple[str, ...]]:
             low, high = each["interval"]
             one, five = each["instance"]
             cells = (f"{one:.3f}", f"{five:.3f}", f"{each['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")
-            yield (name, each["tested"], f"{each['clips']:,}", *cells)
+            yield (result.origin(name), each["tested"], f"{each['clips']:,}", *cells)
 
 
 def _judged(labels: Sequence[Label], corpus: Corpus) -> list[bool]:
@@ -431,27 +474,30 @@ def _judged(labels: Sequence[Label], corpus: Corpus) -> list[bool]:
 
 
 def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
-    """Draw the words with labels and the number of labels by confidence, and the share of D that are near an M."""
+    """Draw the words with labels and the number of labels by confidence, by the origin of the labels.
+
+    Where two origins are given, a curve shows how many of the last are near one of the first with the same word.
+    """
     figure = Figure(figsize=(10, 3.2), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2)
-    beside = are_beside(labels["D"], labels["M"], _NEAR, str.__eq__)
-    near = [label for label, is_so in zip(labels["D"], beside, strict=True) if is_so]
-    for number, (source, own) in enumerate({**labels, "D with an M of its word within 1 s": near}.items()):
-        ordered = sorted(own, key=lambda label: label.confidence)
-        if not ordered:
-            continue
+    curves = dict(labels)
+    if len(labels) > 1:
+        earlier, later = labels.values()
+        near = are_beside(later, earlier, _NEAR, str.__eq__)
+        curves["both, within 1 s"] = [label for label, is_near in zip(later, near, strict=True) if is_near]
+    for number, (origin, members) in enumerate(curves.items()):
+        ordered = sorted(members, key=lambda label: label.confidence)
         values = [label.confidence for label in ordered]
-        right.step(values, np.arange(len(values), 0, -1), where="post", color=COLOURS[number], label=source)
-        if source in labels:
+        right.step(values, np.arange(len(values), 0, -1), where="post", color=COLOURS[number], label=origin)
+        if origin in labels:
             words = [len({label.word for label in ordered[first:]}) for first in range(len(ordered))]
-            left.step(values, words, where="post", color=COLOURS[number], label=source)
+            left.step(values, words, where="post", color=COLOURS[number], label=origin)
     left.set(xlabel="least confidence", ylabel="words")
     right.set(xlabel="least confidence", ylabel="labels")
     for axes in (left, right):
         axes.set_ylim(bottom=0)
         axes.spines[["top", "right"]].set_visible(False)
-        if axes.has_data():
-            axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8)
     return figure
 
 

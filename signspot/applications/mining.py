@@ -88,9 +88,9 @@ def find_exemplars(
     codes: list[NDArray[np.float32] | None] = []
     for done, source in enumerate(footage):
         progress(done, len(footage))
-        found = spotter.search(source, gallery, spotting)
-        candidates += found.spottings
-        codes += [_codes(found, each) for each in found.spottings]
+        result = spotter.search(source, gallery, spotting)
+        candidates += result.spottings
+        codes += [_codes(result, candidate) for candidate in result.spottings]
     progress(len(footage), len(footage))
     return _choose(candidates, _dissimilarity(candidates, codes), chosen)
 
@@ -107,18 +107,18 @@ def _codes(found: SearchResult, spotting: Spotting) -> NDArray[np.float32] | Non
 
 def _dissimilarity(candidates: Sequence[Spotting], codes: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float64]:
     """(N, N) the dissimilarity of two segments, from 0 to 1: by their videos and by how they are signed."""
-    videos = np.array([each.video for each in candidates])
+    videos = np.array([code.video for code in candidates])
     dissimilar: NDArray[np.float64] = _VIDEO_COUNTS * (videos[:, None] != videos[None]).astype(np.float64)
-    known = [each for each in codes if each is not None]
-    if known and len(known) == len(candidates):
-        stacked = np.stack(known)
+    present = [code for code in codes if code is not None]
+    if present and len(present) == len(candidates):
+        stacked = np.stack(present)
         costs = warping_costs(stacked, stacked)
         dissimilar += (1 - _VIDEO_COUNTS) * np.clip(costs / max(float(costs.max()), 1e-6), 0, 1)
     return dissimilar
 
 
 def _choose(candidates: Sequence[Spotting], dissimilar: NDArray[np.float64], options: MineOptions) -> list[Candidate]:
-    scores = np.array([each.score for each in candidates])
+    scores = np.array([candidate.score for candidate in candidates])
     novelty = np.ones(len(candidates))
     left = list(range(len(candidates)))
     chosen: list[Candidate] = []
@@ -140,25 +140,30 @@ def write_dictionary(mined: Sequence[Candidate], folder: str | Path, progress: P
     if target.exists() and any(target.iterdir()):
         raise OutputError(f"{target} is not empty. Name a new folder for the new exemplars")
     exemplars = []
-    for done, each in enumerate(mined):
+    for done, candidate in enumerate(mined):
         progress(done, len(mined))
-        spotting = each.spotting
-        stem = f"{each.rank:03d}-{file_name(Path(spotting.video).stem)}"
+        spotting = candidate.spotting
+        stem = f"{candidate.rank:03d}-{file_name(Path(spotting.video).stem)}"
         exemplars.append(_cut(spotting, target / "media" / file_name(spotting.word), stem))
-    made = Dictionary(Contents(tuple(exemplars)), target)
-    save_dictionary(made, target)
+    dictionary = Dictionary(Contents(tuple(exemplars)), target)
+    save_dictionary(dictionary, target)
     progress(len(mined), len(mined))
-    return made
+    return dictionary
 
 
 def write_spottings_page(spotter: Spotter, places: Sequence[Spotting], path: str | Path, title: str) -> Path:
     """Write a page with a clip of every place whose video or `.pose` file is there."""
     with tempfile.TemporaryDirectory() as folder:
-        shown = [each for each in places if is_pose_file(each.video) or playable(each.video) is not None]
-        there = [each for each in shown if Path(each.video).is_file()]
-        made = [_cut(each, Path(folder), f"{number:03d}") for number, each in enumerate(there, 1)]
-        names = [f"{each.word} {each.score:.2f}, {Path(each.video).name} at {each.time:.1f} s" for each in there]
-        named = [replace(each, id=name) for each, name in zip(made, names, strict=True)]
+        playables = [
+            spotting for spotting in places if is_pose_file(spotting.video) or playable(spotting.video) is not None
+        ]
+        there = [spotting for spotting in playables if Path(spotting.video).is_file()]
+        cut = [_cut(spotting, Path(folder), f"{number:03d}") for number, spotting in enumerate(there, 1)]
+        names = [
+            f"{spotting.word} {spotting.score:.2f}, {Path(spotting.video).name} at {spotting.time:.1f} s"
+            for spotting in there
+        ]
+        named = [replace(spotting, id=name) for spotting, name in zip(cut, names, strict=True)]
         return write_exemplar_page(spotter, named, path, title)
 
 
@@ -197,9 +202,9 @@ def videos_in(places: Sequence[Path]) -> Iterator[str]:
     for place in places:
         if not place.exists():
             raise OptionsError(f"there is no file or folder {place}")
-        found = (
-            sorted(each for each in place.rglob("*") if each.suffix.lower() in suffixes) if place.is_dir() else [place]
+        files = (
+            sorted(file for file in place.rglob("*") if file.suffix.lower() in suffixes) if place.is_dir() else [place]
         )
-        if not found:
+        if not files:
             raise OptionsError(f"there is no video, .pose file or track in {place}")
-        yield from map(str, found)
+        yield from map(str, files)

@@ -20,7 +20,7 @@ from signspot.plots.skeletons import Frames
 
 Floats = NDArray[np.float64]
 
-MOMENTS = 24  # of a segment, evenly in time, at which two segments are compared
+TIME_STEPS = 24  # of a segment, evenly in time, at which two segments are compared
 _RAISED = 1.45  # shoulder widths below the shoulders: a wrist above this is in use, one below hangs or lies in the lap
 _HIGH = 1.0  # a hand that never comes above this rests, where the other one signs
 _KNUCKLES = [0, 5, 9, 13, 17]  # of a hand: their mean is its location
@@ -60,14 +60,14 @@ class MovementSegment:
         return float(self.location[:, 1].min())
 
     @cached_property
-    def moments(self) -> NDArray[np.int64]:
-        """(M,) frames of the sign at even moments."""
-        return np.asarray(self.frames[np.linspace(0, len(self.frames) - 1, MOMENTS).round().astype(int)])
+    def time_steps(self) -> NDArray[np.int64]:
+        """(M,) frames of the sign at even time steps."""
+        return np.asarray(self.frames[np.linspace(0, len(self.frames) - 1, TIME_STEPS).round().astype(int)])
 
     @cached_property
     def course(self) -> Floats:
-        """(M, 2) locations at even moments, about their mean."""
-        return about_mean(at_moments(self.location))
+        """(M, 2) locations at even time steps, about their mean."""
+        return about_mean(at_time_steps(self.location))
 
     @cached_property
     def extents(self) -> Floats:
@@ -123,7 +123,7 @@ class DescribedSign:
 def describe_hands(sign: Frames) -> tuple[DescribedHand, DescribedHand]:
     """Both hands of a (T, J, C) sign."""
     described = geometry.hands(torch.from_numpy(np.ascontiguousarray(sign))).numpy().astype(np.float64)
-    found = []
+    hands = []
     for number, (joints, wrist) in enumerate(zip((LEFT_HAND, RIGHT_HAND), WRISTS, strict=True)):
         hand = sign[:, joints]
         used = (sign[:, wrist, 1] < _RAISED) & (sign[:, wrist, 3] > 0) & (hand[:, 0, 3] > 0)
@@ -131,10 +131,10 @@ def describe_hands(sign: Frames) -> tuple[DescribedHand, DescribedHand]:
         if number == 0:
             palm = palm * np.array([[[-1.0, 1, 1], [-1, 1, 1], [1, -1, -1]]])  # as it is seen, not mirrored
         location = hand[:, _KNUCKLES, :2].mean(axis=1).astype(np.float64)
-        found.append(
+        hands.append(
             DescribedHand(used, location, sign[:, wrist, 2].astype(np.float64), described[:, number, _SHAPE], palm)
         )
-    return found[0], found[1]
+    return hands[0], hands[1]
 
 
 def describe_sign(sign: Frames) -> DescribedSign:
@@ -166,11 +166,11 @@ def find_segment(hand: DescribedHand) -> MovementSegment | None:
     return MovementSegment(frames, location, depth, shape, palm)
 
 
-def at_moments(values: Floats) -> Floats:
+def at_time_steps(values: Floats) -> Floats:
     """(n, ...) values to (M, ...): evenly in time, the nearest two mixed."""
-    places = np.linspace(0, len(values) - 1, MOMENTS)
-    below = np.minimum(places.astype(int), len(values) - 2)
-    share = (places - below).reshape(-1, *[1] * (values.ndim - 1))
+    positions = np.linspace(0, len(values) - 1, TIME_STEPS)
+    below = np.minimum(positions.astype(int), len(values) - 2)
+    share = (positions - below).reshape(-1, *[1] * (values.ndim - 1))
     return np.asarray(values[below] * (1 - share) + values[below + 1] * share)
 
 
@@ -217,7 +217,7 @@ class Measure:
 
     value: float
     hand: int = 1  # 0 left, 1 right
-    moment: tuple[int, int] = (0, 0)  # frames of the one and of the other sign
+    at: tuple[int, int] = (0, 0)  # frames of the one and of the other sign
 
 
 def compare(one: DescribedSign, other: DescribedSign) -> dict[str, Measure]:
@@ -226,7 +226,10 @@ def compare(one: DescribedSign, other: DescribedSign) -> dict[str, Measure]:
     middle = one.length // 2, other.length // 2
     for number, (mine, theirs) in enumerate(zip(one.segments, other.segments, strict=True)):
         if mine is not None and theirs is not None:
-            middle = int(mine.moments[len(mine.moments) // 2]), int(theirs.moments[len(theirs.moments) // 2])
+            middle = (
+                int(mine.time_steps[len(mine.time_steps) // 2]),
+                int(theirs.time_steps[len(theirs.time_steps) // 2]),
+            )
             for name, measure in _compare_segments(mine, theirs, number).items():
                 if name not in measures or measure.value > measures[name].value:
                     measures[name] = measure
@@ -242,13 +245,13 @@ def _compare_segments(mine: MovementSegment, theirs: MovementSegment, number: in
     """Measures of one hand's segments."""
     courses = mine.course - theirs.course
     astray = np.linalg.norm(courses, axis=1)
-    scaled = [each.course / max(each.extent, _SMALLEST) for each in (mine, theirs)]
-    apart = np.linalg.norm(at_moments(mine.location) - at_moments(theirs.location), axis=1)
-    shapes = at_moments(mine.shape), at_moments(theirs.shape)
+    scaled = [segment.course / max(segment.extent, _SMALLEST) for segment in (mine, theirs)]
+    apart = np.linalg.norm(at_time_steps(mine.location) - at_time_steps(theirs.location), axis=1)
+    shapes = at_time_steps(mine.shape), at_time_steps(theirs.shape)
     bent, bending = shapes[0] - shapes[1], about_mean(shapes[0]) - about_mean(shapes[1])
-    turned = np.linalg.norm((at_moments(mine.palm) - at_moments(theirs.palm)).reshape(len(bent), -1), axis=1)
-    turning = at_moments(mine.turning) - at_moments(theirs.turning)
-    depths = about_mean(at_moments(mine.depth)) - about_mean(at_moments(theirs.depth))
+    turned = np.linalg.norm((at_time_steps(mine.palm) - at_time_steps(theirs.palm)).reshape(len(bent), -1), axis=1)
+    turning = at_time_steps(mine.turning) - at_time_steps(theirs.turning)
+    depths = about_mean(at_time_steps(mine.depth)) - about_mean(at_time_steps(theirs.depth))
     shift = mine.location.mean(axis=0) - theirs.location.mean(axis=0)
     first, last = (float(np.linalg.norm(mine.location[end] - theirs.location[end])) for end in (0, -1))
     net = (mine.location[-1] - mine.location[0]) - (theirs.location[-1] - theirs.location[0])
@@ -272,11 +275,11 @@ def _compare_segments(mine: MovementSegment, theirs: MovementSegment, number: in
         "ways": (_ratio(mine.ways, theirs.ways, 1.0), astray),
         "duration": (_ratio(len(mine.frames), len(theirs.frames), 3.0), astray),
     }
-    found = {}
-    for name, (value, by_moment) in values.items():
-        at = int(by_moment.argmax())
-        found[name] = Measure(value, number, (int(mine.moments[at]), int(theirs.moments[at])))
-    return found
+    measures = {}
+    for name, (value, by_step) in values.items():
+        at = int(by_step.argmax())
+        measures[name] = Measure(value, number, (int(mine.time_steps[at]), int(theirs.time_steps[at])))
+    return measures
 
 
 def _sizes(rows: Floats) -> Floats:
@@ -294,7 +297,7 @@ def _ratio(one: float, other: float, least: float) -> float:
 
 
 def _other_way(one: Floats, other: Floats) -> float:
-    """0 for (M, 2) courses that go the same way at every moment, 1 for unrelated or still ones, 2 for opposite ones."""
+    """0 for (M, 2) courses that go the same way at every step, 1 for unrelated or still ones, 2 for opposite ones."""
     mine, theirs = np.diff(one, axis=0), np.diff(other, axis=0)
     norms = float(np.linalg.norm(mine) * np.linalg.norm(theirs))
     return 1 - float((mine * theirs).sum()) / (norms + _STILL)

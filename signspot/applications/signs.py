@@ -46,14 +46,14 @@ def read_sign(
 
 def read_signs(spotter: Spotter, exemplars: Iterable[Exemplar]) -> dict[str, Frames]:
     """The signs of exemplars by their ids, as far as there is a file that can be read."""
-    found: dict[str, Frames] = {}
+    signs: dict[str, Frames] = {}
     for exemplar in exemplars:
         try:
             if exemplar.path is not None:
-                found[exemplar.id] = read_sign(spotter, exemplar)
+                signs[exemplar.id] = read_sign(spotter, exemplar)
         except SignspotError as error:
             logger.info("'%s' is not drawn: %s", exemplar.id, error)
-    return found
+    return signs
 
 
 def sign_video_address(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = True) -> str | None:
@@ -71,9 +71,9 @@ def sign_video_address(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = T
 
 def write_exemplar_page(spotter: Spotter, exemplars: Sequence[Exemplar], path: str | Path, title: str) -> Path:
     """Write a page with the clips of exemplars, in their order."""
-    made = ((sign_video_address(spotter, each), each.id) for each in exemplars)
-    shown = [(address, caption) for address, caption in made if address is not None]
-    return write_page(path, title, [clips(shown)])
+    addresses = ((sign_video_address(spotter, exemplar), exemplar.id) for exemplar in exemplars)
+    clips_shown = [(address, caption) for address, caption in addresses if address is not None]
+    return write_page(path, title, [clips(clips_shown)])
 
 
 def costs_between(spotter: Spotter, some: Gallery, others: Gallery) -> Costs:
@@ -94,7 +94,7 @@ def costs_between(spotter: Spotter, some: Gallery, others: Gallery) -> Costs:
     else:
         apart = 1 - some.embeddings[plain] @ others.embeddings.T
         costs = apart / max(1e-3, 2 - 2 * spotter.encoder.contract.threshold)
-    found = np.full((len(costs), len(others.exemplars)), np.inf, np.float32)
+    cheapest = np.full((len(costs), len(others.exemplars)), np.inf, np.float32)
     for row, exemplar in enumerate(others.rows):
-        np.minimum(found[:, exemplar], costs[:, row], out=found[:, exemplar])
-    return found
+        np.minimum(cheapest[:, exemplar], costs[:, row], out=cheapest[:, exemplar])
+    return cheapest

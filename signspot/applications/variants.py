@@ -111,14 +111,14 @@ def find_variants(
     """
     if not 0 < same < 2:
         raise OptionsError(f"same is a part of what other words cost, above 0 and below 2; got {same}")
-    own = spotter.gallery(dictionary[word], options, progress)
+    gallery = spotter.gallery(dictionary[word], options, progress)
     meant = set(dictionary.resolve(word))
     others = [dictionary[other][0] for other in dictionary if other not in meant]
     chosen = [others[int(i)] for i in np.linspace(0, len(others) - 1, min(len(others), _OTHER_WORDS))] if others else []
     unit = 1.0
     if len(chosen) >= _FEWEST_OTHERS:
-        unit = float(np.median(costs_between(spotter, spotter.gallery(chosen, options), own)))
-    return group_exemplars(spotter, own, unit, same)
+        unit = float(np.median(costs_between(spotter, spotter.gallery(chosen, options), gallery)))
+    return group_exemplars(spotter, gallery, unit, same)
 
 
 def group_exemplars(spotter: Spotter, own: Gallery, unit: float = 1.0, same: float = SAME_SIGN) -> Variants:
@@ -130,8 +130,8 @@ def group_exemplars(spotter: Spotter, own: Gallery, unit: float = 1.0, same: flo
     labels = np.zeros(len(costs), np.int64)
     for number, group in enumerate(groups):
         labels[group] = number
-    made = tuple(_variant(str(number), own.exemplars, costs, group) for number, group in enumerate(groups, 1))
-    return Variants(own.exemplars[0].word, made, own.exemplars, costs, labels, unit)
+    variants = tuple(_variant(str(number), own.exemplars, costs, group) for number, group in enumerate(groups, 1))
+    return Variants(own.exemplars[0].word, variants, own.exemplars, costs, labels, unit)
 
 
 def cluster(costs: Costs, most: float) -> list[list[int]]:
@@ -144,7 +144,7 @@ def cluster(costs: Costs, most: float) -> list[list[int]]:
     Returns:
         Groups of places, each in order.
     """
-    groups = [[place] for place in range(len(costs))]
+    groups = [[number] for number in range(len(costs))]
     between = costs.astype(np.float64)
     np.fill_diagonal(between, np.inf)
     while len(groups) > 1:
@@ -188,8 +188,8 @@ def find_use(
         results.append(result)
         counts = Counter(variants.of(spotting.exemplar) for spotting in result.spottings)
         for name, times in sorted(counts.items()):
-            own = [each for each in result.spottings if variants.of(each.exemplar) == name]
-            uses.append(VariantUse(result.track.video, name, times, max(own, key=lambda each: each.score)))
+            of_variant = [each for each in result.spottings if variants.of(each.exemplar) == name]
+            uses.append(VariantUse(result.track.video, name, times, max(of_variant, key=lambda each: each.score)))
     progress(len(footage), len(footage))
     return uses, results
 
@@ -203,15 +203,15 @@ def draw_costs(variants: Variants) -> Figure:
     side = max(3.2, 0.28 * len(order) + 1.6)
     figure = Figure(figsize=(side + 0.8, side), layout="constrained", facecolor="white")
     axes = figure.add_subplot()
-    shown = axes.imshow(variants.costs[order][:, order], cmap="viridis_r", vmin=0, vmax=1.2)
+    image = axes.imshow(variants.costs[order][:, order], cmap="viridis_r", vmin=0, vmax=1.2)
     title, fonts = lettering(f"{variants.word}: cost of aligning exemplars")
     axes.set_title(title, size=11, **fonts)
     axes.set_xticks([])
-    names = [variants.exemplars[place].id[-24:] for place in order]
+    names = [variants.exemplars[number].id[-24:] for number in order]
     axes.set_yticks(range(len(order)), names, size=7)
-    for label, place in zip(axes.get_yticklabels(), order, strict=True):
-        label.set_color(COLOURS[int(variants.labels[place]) % len(COLOURS)])
-    figure.colorbar(shown, ax=axes, shrink=0.8, label="1: as different words")
+    for label, number in zip(axes.get_yticklabels(), order, strict=True):
+        label.set_color(COLOURS[int(variants.labels[number]) % len(COLOURS)])
+    figure.colorbar(image, ax=axes, shrink=0.8, label="1: as different words")
     return figure
 
 
@@ -232,8 +232,8 @@ def write_variants_page(
             yield heading(f"Variant {group.name}: {len(group.exemplars)} exemplars")
             if group.signers:
                 yield paragraph("signed by " + ", ".join(group.signers), faint=True)
-            ordered = sorted(group.exemplars, key=lambda each: each.id != group.typical.id)[:_MOST_CLIPS]
-            addresses = ((sign_video_address(spotter, each, pixels=pixels), each.id) for each in ordered)
+            ordered = sorted(group.exemplars, key=lambda exemplar: exemplar.id != group.typical.id)[:_MOST_CLIPS]
+            addresses = ((sign_video_address(spotter, exemplar, pixels=pixels), exemplar.id) for exemplar in ordered)
             yield clips((address, caption) for address, caption in addresses if address is not None)
         yield heading("How different the exemplars are")
         yield drawing(draw_costs(variants), "a map of costs between exemplars")

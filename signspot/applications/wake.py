@@ -4,11 +4,13 @@ The stream is resampled to the encoder's frame rate, a short buffer of landmarks
 the detector aligns them frame by frame. Enrolment chooses the threshold and the negatives.
 """
 
+import json
 import logging
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -48,14 +50,13 @@ from signspot.video.reader import open_video
 
 logger = logging.getLogger(__name__)
 
-SIGNS_PER_HOUR = 6700.0  # of signing without any pause, as in synthetic signing
-_UNKNOWN = (0.2, 1.65, 0.07)  # height, middle and width of the chance of a false alarm over the distance
-_KNOWN = (0.1, 1.5, 0.07)  # the same, of signs that serve as negatives; all fitted on the synthetic corpus of seed 57
-_SAME = 1.35  # distance below which an exemplar shows the sign itself, or one that cannot be told from it
+_FITTED = json.loads((files("signspot.applications") / "wake.json").read_text(encoding="utf-8"))
+SIGNS_PER_HOUR: float = _FITTED["signs_per_hour"]  # of signing without any pause, as in synthetic signing
+_SAME: float = _FITTED["same_sign"]  # distance below which an exemplar cannot be told from the sign
 _NEGATIVES = 60  # exemplars of a dictionary, the nearest ones, that the verifier compares with
 _SHOWN = 3  # neighbours that are reported
 _TAIL = 20  # nearest words whose distances say how fast words become rarer towards the sign
-_CROWDED = 0.9  # words of one language are so much nearer to each other than decoys are to them
+_CROWDED: float = _FITTED["crowding"]  # words of one language are so much nearer to each other than decoys are to them
 _GRID = np.linspace(1.0, 3.0, 201)  # distances over which the chance of a false alarm is summed
 Floats = NDArray[np.floating[Any]]
 
@@ -87,8 +88,8 @@ def false_alarm_chance(distance: Floats, *, negative: bool) -> Floats:
         distance: as of `Neighbour`.
         negative: whether the verifier compares with exemplars of that very sign.
     """
-    height, middle, width = _KNOWN if negative else _UNKNOWN
-    return np.asarray(height / (1 + np.exp((distance - middle) / width)))
+    chance = _FITTED["negative_sign" if negative else "unknown_sign"]
+    return np.asarray(chance["height"] / (1 + np.exp((distance - chance["middle"]) / chance["width"])))
 
 
 def distances_of(recordings: Floats, usual: float, exemplars: Floats) -> Floats:
@@ -140,10 +141,8 @@ CONFIRMED = 4  # frames without a better score until a peak is an event
 _APART = 2.5  # seconds between two events, at least: on their way back to rest, hands pass through much of a sign
 _LEFT = 5 / 6  # of an event's score: below, its sign is over; what scores less than it before that is the same sign
 _TINY = 1e-6
-_MARGIN, _LEAST = (
-    0.5,
-    -0.5,
-)  # weight of being nearer than negatives, and the least sum; fitted as _FLOOR
+_MARGIN: float = _FITTED["margin_weight"]  # weight of being nearer than negatives
+_LEAST: float = _FITTED["least_likeness"]  # least sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +162,24 @@ class WakeSign:
     def false_alarms_per_hour(self) -> float:
         """An upper bound with 95 % confidence, by the false alarms in the background."""
         bounds = (3.0, 4.74, 6.3, 7.75, 9.15, 10.51)  # of a Poisson count of 0 to 5
-        known = self.background_false_alarms
-        most = bounds[known] if known < len(bounds) else known + 2 * known**0.5 + 2
+        alarms = self.background_false_alarms
+        most = bounds[alarms] if alarms < len(bounds) else alarms + 2 * alarms**0.5 + 2
         return most / self.background_hours if self.background_hours else float("inf")
+
+    def problems(self, rate: float) -> list[str]:
+        """Why the sign is not fit for so many false alarms per hour, each with its remedy; empty: it is fit."""
+        problems = []
+        if not self.recording_scores:
+            problems.append("one recording does not show how much your signing varies: make three")
+        if missed := sum(score < self.threshold for score in self.recording_scores):
+            total = len(self.recording_scores)
+            problems.append(f"{missed} of {total} recordings would not be recognised by the others: record more, alike")
+        if self.background_false_alarms > rate * max(1.0, self.background_hours):
+            problems.append(f"{self.background_false_alarms} false alarms in the background: choose another sign")
+        if self.distinct is not None and max(self.distinct.per_hour, self.distinct.guess or 0.0) > rate:
+            remedy = "" if self.distinct.by_dictionary else ", or name the signs that are made there with --dictionary"
+            problems.append(f"other signs are too near to it: choose one that is less like others{remedy}")
+        return problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,10 +328,13 @@ class WakeDetector:
 
 _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun is given up
 _BLOCK = 1.0  # seconds of the decoys' signing of which the best score counts as one peak
-# segments of the background that come nearest to the sign
-_OWN = 0.8  # of the score of the recordings among each other: a threshold above would miss the sign itself
-_FLOOR = 0.6  # least threshold, fitted on the synthetic corpora of seeds 151 and 152
-_LOOSEST = 0.4  # of what different signs cost: recordings that differ more among each other allow no more; as _FLOOR
+_OWN: float = _FITTED[
+    "recording_share"
+]  # of the score of the recordings among each other: a threshold above would miss the sign itself
+_FLOOR: float = _FITTED["least_threshold"]
+_LOOSEST: float = _FITTED[
+    "loosest_recordings"
+]  # of what different signs cost: recordings that differ more allow no more
 CANDIDATE_SCORE = 0.4  # score from which a segment of the background is looked at
 _KEPT = 2 * CONTEXT + 10  # frames of landmarks that are remembered
 
@@ -520,7 +537,7 @@ def choose_threshold(
     looked_at = [peak for peak in order if peak.score >= _FLOOR]
     passing = _passing(looked_at, gallery.codes, (taught, shipped), usual)
     hours = seconds / 3600
-    rates = PeakDistribution(strength(np.array(passing, np.float64)), hours, 1)
+    rates = PeakDistribution(strength(np.array(passing, np.float64)), hours)
     tail = from_strength(rates.threshold(rate)) if passing else 0.0
     most = _OWN * min(recording_scores) if recording_scores else 0.99
     threshold = min(0.99, max(_FLOOR, min(tail, most)))

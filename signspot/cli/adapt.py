@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import bar, count, duration, log, print_line, print_table
+from signspot.cli.console import bar, count, duration, log, open_outputs, print_line, print_table
 from signspot.cli.options import EncoderName, settings
 from signspot.cli.train import command, resume_hint
 
@@ -46,7 +46,6 @@ def adapt(
     """
     from signspot.corpus.corpus import open_corpus
     from signspot.dictionary.opening import open_dictionary
-    from signspot.io.files import Outputs
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
     from signspot.training.adaptation import adapt as adapt_encoder
@@ -55,7 +54,7 @@ def adapt(
     options = AdaptOptions(steps=steps, bags=bags, embeddings=embeddings, seed=seed)
     name = out.resolve().name
     target = out / f"{name}.safetensors"
-    outputs = Outputs([corpus, dictionary, encoder], force=settings().force)
+    outputs = open_outputs(corpus, dictionary, encoder)
     outputs.claim(target)
     outputs.claim(target.with_suffix(".json"))
     footage = open_corpus(corpus)

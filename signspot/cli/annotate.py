@@ -9,11 +9,12 @@ import typer
 
 from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.cli.console import bar, claim_outputs, count, log, print_line
-from signspot.cli.options import EncoderName, Fields, derive_options, settings
+from signspot.cli.options import Confirmed, EncoderName, Fields, derive_options, settings
 
 if TYPE_CHECKING:
     from signspot.annotation.engines import Engine
     from signspot.annotation.run import RunReport
+    from signspot.dictionary.dictionary import Dictionary
     from signspot.io.files import Outputs
 
 INCOMPLETE = 3  # the exit code of a run that is through, but could not annotate every video
@@ -34,7 +35,7 @@ class SourceName(StrEnum):
 
 
 ONLY_WITH = {  # options that mean nothing with the other source
-    SourceName.DICTIONARY: ("encoder", "best", "overlap", "stride", "mirror"),
+    SourceName.DICTIONARY: ("encoder", "best", "overlap", "stride", "mirror", "confirmed"),
     SourceName.MOUTHING: ("model", "word_threshold"),
 }
 _Dictionary = Annotated[
@@ -71,6 +72,7 @@ def annotate(
     threshold: _Threshold = None,
     word_threshold: _WordThreshold = None,
     best: _Best = 1,
+    confirmed: Confirmed = None,
     encoder: EncoderName = None,
     model: _Model = None,
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
@@ -96,13 +98,13 @@ def annotate(
     from signspot.io.text import read_word_list
 
     _refuse_options_of_other_sources(context, source)
-    outputs = _claim_results([corpus, dictionary, words_from, encoder, model], export or [], labels)
+    outputs = _claim_results([corpus, dictionary, confirmed, words_from, encoder, model], export or [], labels)
     wanted = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
     workforce = make_engine(engine, workers, address)
     if source is SourceName.MOUTHING:
-        thresholds = {"threshold": threshold, "word_threshold": word_threshold}
-        given = {name: value for name, value in thresholds.items() if value is not None}
-        mouthing = run.MouthingJob(corpus, out, wanted, dictionary, database, model, cache, **given)
+        mouthing = run.MouthingJob(corpus, out, wanted, dictionary, database, model, cache, device=settings().device)
+        mouthing = mouthing if threshold is None else replace(mouthing, threshold=threshold)
+        mouthing = mouthing if word_threshold is None else replace(mouthing, word_threshold=word_threshold)
         shared = RunOptions(**{field.name: getattr(options, field.name) for field in fields(RunOptions)})
         report = run.annotate_mouthings(mouthing, shared, workforce, bar)
     else:
@@ -110,11 +112,21 @@ def annotate(
             raise OptionsError(
                 "signs are looked for by examples: name them with --dictionary, or use --source mouthing"
             )
-        job = run.AnnotationJob(corpus, dictionary, out, wanted, database, encoder, cache, threshold, best)
+        signs = dictionary if confirmed is None else _with_confirmed(dictionary, confirmed)
+        job = run.AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, best)
         report = run.annotate(replace(job, device=settings().device), options, workforce, bar)
     with outputs:
         _write_results(report, outputs, export or [], labels)
     _print_outcome(report, "probability" if source is SourceName.MOUTHING else "score")
+
+
+def _with_confirmed(dictionary: Path, confirmed: Path) -> "Dictionary":
+    """A dictionary with confirmed spottings of its words as further exemplars; its files stay as they are."""
+    from signspot.cli.spot import confirmed_exemplars, with_further
+    from signspot.dictionary.opening import open_dictionary
+
+    opened = open_dictionary(dictionary)
+    return opened.with_exemplars(with_further(opened, confirmed_exemplars(confirmed)))
 
 
 def _refuse_options_of_other_sources(context: typer.Context, source: SourceName) -> None:
@@ -126,8 +138,6 @@ def _refuse_options_of_other_sources(context: typer.Context, source: SourceName)
             if given_by is not None and given_by.name == "COMMANDLINE":
                 option = f"--{name.replace('_', '-')}"
                 raise OptionsError(f"{option} belongs to --source {other}; with --source {source} leave it out")
-    if source is SourceName.MOUTHING and settings().device != "cpu":
-        raise OptionsError(f"--device {settings().device} belongs to --source {SourceName.DICTIONARY}; lips need none")
 
 
 def make_engine(name: EngineName, workers: int | None, address: str | None) -> "Engine":
@@ -137,7 +147,7 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> "
     from signspot.io.processes import WorkerPool
 
     if name is EngineName.RAY:
-        return RayEngine(workers, address)
+        return RayEngine(workers, address, settings().device)
     if address is not None:
         raise OptionsError(f"--address ({address}) is for --engine ray")
     return WorkerPool(1 if workers is None else workers)

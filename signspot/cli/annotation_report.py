@@ -1,13 +1,13 @@
 """`signspot annotate-report`: what an annotation run yields, and which words are worth asking for."""
 
+import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signspot.cli.console import claim_outputs, count, log, print_line
-from signspot.cli.options import settings
+from signspot.cli.console import claim_outputs, count, log, open_outputs, print_line, print_table
 
 
 def annotate_report(
@@ -26,6 +26,7 @@ def annotate_report(
         Path | None, typer.Option(help="With --decoys: write the accepted spottings (.csv, .eaf, …).")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Least confidence of an accepted spotting.")] = 0.9,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[Path, typer.Option(help="Folder of yield.md, yield.png and words.csv.")] = Path("report"),
 ) -> None:
     """Vocabulary and yield against the threshold; with decoys, precision without truth, and what to abstain from.
@@ -39,7 +40,6 @@ def annotate_report(
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
     from signspot.formats.formats import write
-    from signspot.io.files import Outputs
 
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
@@ -51,7 +51,7 @@ def annotate_report(
     footage = open_corpus(corpus) if corpus is not None else None
     media, rights = (media_of(footage), rights_of(footage)) if footage is not None else ({}, {})
     with ExitStack() as stack:
-        outputs = stack.enter_context(Outputs([corpus, run, decoys, mouthings], force=settings().force))
+        outputs = stack.enter_context(open_outputs(corpus, run, decoys, mouthings))
         for name in ("yield.md", "yield.png", *(["words.csv"] if decoys else [])):
             outputs.claim(out / name)
         store = stack.enter_context(open_store(run))
@@ -68,4 +68,12 @@ def annotate_report(
             written = write(chosen, spottings, videos=videos)
             log(f"written: {count(len(chosen), 'spotting')} to {', '.join(map(str, written))}")
     log(f"written: {out / 'yield.md'}, {out / 'yield.png'}" + (f", {out / 'words.csv'}" if decoys else ""))
-    print_line(report.text.rstrip())
+    if as_json:
+        content = {"tables": [table.as_dict() for table in report.tables], "unseen": report.unseen}
+        print_line(json.dumps(content, ensure_ascii=False))
+        return
+    for table in report.tables:
+        print_line(f"\n{table.title}")
+        print_table(table.columns, table.cells())
+    for line in report.unseen:
+        log(f"not seen everywhere: {line}")

@@ -6,42 +6,30 @@ import typer
 
 from signspot.cli.console import count, print_line, print_table
 
-app = typer.Typer(help="Show or empty the cache folder ($SIGNSPOT_CACHE).", no_args_is_help=True)
 
-
-@app.command("info")
-def info() -> None:
-    """Show where the cache is and how much each part of it takes.
+def cache(
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PART", help="Empty landmarks, tracks, exemplars, indices, decoys, encoders or all."),
+    ] = None,
+) -> None:
+    """Show where the cache is and how much each part of it takes; or remove what can be made again.
 
     Landmarks and tracks are bounded: beyond $SIGNSPOT_CACHE_LIMIT of either (as in 500 MB; 20 GiB if not set), the
-    least recently used go.
+    least recently used go. Nothing that signspot did not put into the cache is touched.
 
-    Example: signspot cache info
+    Example: signspot cache --clear tracks
     """
     from signspot.io.files import cache_folder
-    from signspot.landmarks.cache import describe_cache, limit
+    from signspot.landmarks.cache import PARTS, clear_cache, describe_cache, limit
 
+    if clear:
+        for part in clear_cache(cache_folder(), tuple(PARTS) if "all" in clear else tuple(clear)):
+            print_line(f"removed {count(part.files, 'file')} of {part.name}, {_size(part.size)}")
+        return
     print_line(f"{cache_folder()} (at most {_size(limit())} of landmarks, and as much of tracks)")
     parts = describe_cache(cache_folder())
     print_table(("part", "files", "size"), ((part.name, f"{part.files:,}", _size(part.size)) for part in parts))
-
-
-@app.command("clear")
-def clear(
-    parts: Annotated[
-        list[str] | None,
-        typer.Argument(help="landmarks, tracks, exemplars, indices, decoys, encoders. [default: all]"),
-    ] = None,
-) -> None:
-    """Remove what can be made again; nothing that signspot did not put into the cache is touched.
-
-    Example: signspot cache clear tracks
-    """
-    from signspot.io.files import cache_folder
-    from signspot.landmarks.cache import PARTS, clear_cache
-
-    for part in clear_cache(cache_folder(), tuple(parts or PARTS)):
-        print_line(f"removed {count(part.files, 'file')} of {part.name}, {_size(part.size)}")
 
 
 def _size(size: int) -> str:

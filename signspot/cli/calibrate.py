@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, print_line, print_table
+from signspot.cli.console import bar, open_outputs, print_line, print_table
 from signspot.cli.options import settings
 from signspot.io.progress import Progress
 
@@ -39,10 +39,12 @@ def calibrate(
     from signspot.models.checkpoints import load_encoder, save_encoder
     from signspot.spotting.spotter import Spotter
 
+    open_outputs(weights, dictionary, *footage)  # they are there
     encoder = load_encoder(weights, device=settings().device)
     spotter = Spotter(encoder, cache_folder())
     sources = [source for path in footage for source in sources_of(path, encoder.contract.kind)]
-    gallery = spotter.gallery(open_dictionary(dictionary))
+    with bar("exemplars") as progress:
+        gallery = spotter.gallery(open_dictionary(dictionary), progress=progress)
     with bar("background", "videos") as progress:
         alarms = false_alarms(spotter, with_progress(sources, progress), gallery)
     table, threshold = alarms.table(), round(alarms.threshold(rate), 3)

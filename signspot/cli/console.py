@@ -70,7 +70,18 @@ def write_spottings(spottings: "Sequence[Spotting]", out: Iterable[Path] | None,
 
 
 def open_outputs(*inputs: "Path | str | None") -> Outputs:
-    """The outputs of a command that reads these files and folders; None stands for an input that was not given."""
+    """The outputs of a command that reads these inputs: paths, which must be there, and names or paths as text.
+
+    None stands for an input that was not given.
+
+    Raises:
+        OptionsError: there is nothing at one of the paths.
+    """
+    from signspot.errors import OptionsError
+
+    missing = next((path for path in inputs if isinstance(path, Path) and not path.exists()), None)
+    if missing is not None:
+        raise OptionsError(f"there is no file or folder {missing}. Check the path")
     return Outputs(inputs, force=settings().force)
 
 
@@ -189,10 +200,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     _emit(text.getvalue().rstrip("\n"))
 
 
-def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: bool = False) -> None:
+def print_spottings(
+    spottings: "Sequence[Spotting]", *, as_json: bool, videos: bool = False, rates: bool = False
+) -> None:
     """Spottings on stdout: a table for people, with the names of several videos; JSON Lines for machines.
 
-    Columns of which no spotting has a value are left out: variant, false alarms, mouthing, mirroring.
+    Columns of which no spotting has a value are left out: variant, confidence, mouthing, mirroring; false alarms per
+    hour are shown if `rates` are wanted.
     """
     if as_json:
         for spotting in spottings:
@@ -207,7 +221,8 @@ def print_spottings(spottings: "Sequence[Spotting]", *, as_json: bool, videos: b
             "word": spotting.word,
             "variant": spotting.variant,
             "score": f"{spotting.score:.3f}",
-            "false alarms/h": _rate(spotting.false_alarms_per_hour),
+            "confidence": spotting.confidence,
+            "false alarms/h": _rate(spotting.false_alarms_per_hour) if rates else "",
             "mouthed": "" if spotting.mouthed is None else f"{spotting.mouthed:.2f}",
             "exemplar": spotting.exemplar,
             "mirrored": "mirrored" if spotting.mirrored else "",

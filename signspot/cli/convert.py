@@ -1,17 +1,19 @@
-"""`signspot convert`: spottings from one format into another."""
+"""`signspot convert`: spottings from one format into another, and a dictionary into a vocabulary for ELAN."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from signspot.cli.console import claim_outputs, count, log, print_line
-from signspot.cli.options import settings
+from signspot.cli.console import claim_outputs, count, log, open_outputs, print_line
 
 
 def convert(
     source: Annotated[
-        Path, typer.Argument(help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json, or a BOBSL .pkl.")
+        Path,
+        typer.Argument(
+            help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json, BOBSL .pkl; for .ecv: a dictionary."
+        ),
     ],
     target: Annotated[Path, typer.Argument(help="The new file; its suffix names the format.")],
     tier: Annotated[
@@ -25,26 +27,41 @@ def convert(
     ] = "",
     by_word: Annotated[bool, typer.Option("--tier-per-word", help="To .eaf: a gloss tier for each word.")] = False,
 ) -> None:
-    """Convert spottings between formats.
+    """Convert spottings between formats; or write the words of a dictionary as a controlled vocabulary (.ecv) for ELAN.
 
     Example: signspot convert corpus.eaf corpus.csv --tier RH-IDgloss --tier LH-IDgloss
     """
     from signspot.formats.elan import ElanOptions, read_vocabulary
     from signspot.formats.formats import check_suffix, read_spottings, write
-    from signspot.io.files import Outputs
 
+    if target.suffix.lower() == ".ecv":
+        _write_vocabulary(source, target)
+        return
     check_suffix(target)
+    outputs = open_outputs(source, ecv)
     spottings = read_spottings(source, tiers=tier or ())
     if source.suffix.lower() == ".eaf" and not tier:
         _name_tiers(source)
     vocabulary = read_vocabulary(ecv, ecv_address) if ecv else None
     options = ElanOptions(vocabulary=vocabulary, by_word=by_word)
-    with Outputs([source, ecv], force=settings().force) as outputs:
+    with outputs:
         claim_outputs(outputs, [target], videos=[spotting.video for spotting in spottings])
         written = write(spottings, target, options)
     if len(written) > 1:
         log("one file per video, since a file of this format belongs to one")
     print_line(f"{', '.join(map(str, written))}: {count(len(spottings), 'spotting')}")
+
+
+def _write_vocabulary(source: Path, target: Path) -> None:
+    """Write the words of a dictionary for ELAN."""
+    from signspot.dictionary.opening import open_dictionary
+    from signspot.formats.elan import write_vocabulary
+
+    with open_outputs(source) as outputs:
+        outputs.claim(target)
+        dictionary = open_dictionary(source)
+        write_vocabulary(dictionary, target, target.stem)
+    print_line(f"{target}: {count(len(dictionary), 'word')}")
 
 
 def _name_tiers(source: Path) -> None:

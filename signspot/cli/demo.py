@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, log, print_line, print_spottings
+from signspot.cli.console import bar, count, log, open_outputs, print_line, print_spottings
 from signspot.cli.options import settings
 
 
@@ -19,10 +19,9 @@ def demo(
 
     Example: signspot demo --out demo-out
     """
-    from signspot.io.files import Outputs
     from signspot_synthetic.demo import RESULTS, run_demo
 
-    with Outputs(force=settings().force) as outputs:
+    with open_outputs() as outputs:
         for name in RESULTS:
             outputs.claim(out / name)
         result = run_demo(out, bar, workers, settings().device)

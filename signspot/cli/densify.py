@@ -15,8 +15,8 @@ def densify(
     dictionary: Annotated[Path, typer.Argument(help="A dictionary.")],
     padding: Annotated[float, typer.Option(help="Seconds around a subtitle in which its words are looked for.")] = 4.0,
     rate: Annotated[
-        float, typer.Option("--false-alarms-per-hour", help="Allowed per word, around its subtitles.")
-    ] = 120.0,
+        float | None, typer.Option("--false-alarms-per-hour", help="Allowed per word. [default: as `spot` decides]")
+    ] = None,
     language: Annotated[str, typer.Option(help="Of the subtitles.")] = "en",
     start: Annotated[float, typer.Option("--from", help="Seconds at which to begin.")] = 0.0,
     end: Annotated[float, typer.Option("--to", help="Seconds at which to end.")] = float("inf"),

@@ -1,4 +1,4 @@
-"""`signspot dictionary`: build, look at, import and fetch dictionaries."""
+"""`signspot dictionary`: build, look at and fetch dictionaries."""
 
 import json
 from collections import Counter
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, count, log, print_line, print_table
+from signspot.cli.console import bar, count, log, open_outputs, print_line, print_table
 from signspot.cli.options import EncoderName, settings
 
 if TYPE_CHECKING:
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from signspot.dictionary.dictionary import Dictionary
     from signspot.types import Exemplar
 
-app = typer.Typer(help="Build, look at, import and fetch dictionaries.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Build, look at and fetch dictionaries.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("build")
 def build(
     source: Annotated[
-        Path, typer.Argument(help="A folder of videos or .pose files, a table (.csv), annotated footage, a corpus.")
+        Path,
+        typer.Argument(
+            help="A folder of videos or .pose files, a table (.csv), bsldict_v1.pkl, annotated footage, a corpus."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -39,14 +42,13 @@ def build(
     """Build a dictionary of its own: from word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
 
     The glosses of an ELAN document (.eaf), or of a folder of them, are cut out of their videos. LSA64, WLASL, ASL
-    Citizen and exports of a SignBank are read as they are published.
+    Citizen, exports of a SignBank and BSLDict are read as they are published; nothing that a pickle says is run.
 
     Example: signspot dictionary build corpus.eaf dictionary/ --tier RH-gloss --video corpus.mp4
     """
     from signspot.dictionary.build import build_dictionary
     from signspot.dictionary.json_file import DICTIONARY_FILE
     from signspot.errors import OptionsError
-    from signspot.io.files import Outputs
     from signspot.landmarks.cache import default_cache
     from signspot.spotting.spotter import load
 
@@ -55,7 +57,7 @@ def build(
     if video is not None and not video.is_file():
         raise OptionsError(f"there is no video {video}")
     folder = out or Path(f"{source.stem}-dictionary")
-    with Outputs([source], force=settings().force) as outputs:
+    with open_outputs(source) as outputs:
         outputs.claim(folder / DICTIONARY_FILE)
         origin = _open_source(source, tier or (), video)
         with bar("exemplars") as progress:
@@ -70,7 +72,10 @@ def build(
                 dictionary = identify_signers(dictionary, progress=progress)
             save_dictionary(dictionary, folder)
     _report(dictionary)
-    if embed:
+    missing = sum(exemplar.path is None for exemplar in dictionary.exemplars)
+    if missing:
+        log(f"{missing} exemplars have no video yet. Fetch them with: signspot dictionary fetch {folder}")
+    if embed and missing < len(dictionary.exemplars):
         with bar("embedding") as progress:
             gallery = load(encoder, device=settings().device).gallery(dictionary, progress=progress)
         log(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
@@ -155,49 +160,9 @@ def _variants(exemplars: "list[Exemplar]") -> str:
     return ", ".join(f"{variant} ({number})" for variant, number in counts.items())
 
 
-@app.command("ecv")
-def ecv(
-    path: Annotated[Path, typer.Argument(help="A dictionary.")],
-    out: Annotated[Path, typer.Argument(help="The vocabulary (.ecv).")],
-    name: Annotated[str, typer.Option(help="Name of the vocabulary. [default: the file's]")] = "",
-) -> None:
-    """Write the words of a dictionary as an external controlled vocabulary for ELAN; see convert --ecv.
-
-    Example: signspot dictionary ecv my-signs/ my-signs.ecv
-    """
-    from signspot.dictionary.opening import open_dictionary
-    from signspot.formats.elan import write_vocabulary
-    from signspot.io.files import Outputs
-
-    with Outputs([path], force=settings().force) as outputs:
-        target = outputs.claim(out, (".ecv",))
-        dictionary = open_dictionary(path)
-        write_vocabulary(dictionary, target, name or target.stem)
-    print_line(f"{target}: {count(len(dictionary), 'word')}")
-
-
-@app.command("import-bsldict")
-def import_bsldict(
-    pickle: Annotated[Path, typer.Argument(help="The public bsldict_v1.pkl.")],
-    out: Annotated[Path, typer.Argument(help="The new dictionary's folder.")],
-) -> None:
-    """Import the public dictionary of British Sign Language; nothing that the pickle says is run.
-
-    Example: signspot dictionary import-bsldict bsldict_v1.pkl bsldict/
-    """
-    from signspot.dictionary.build import build_dictionary
-
-    with bar("exemplars") as progress:
-        dictionary = build_dictionary(pickle, out, progress)
-    _report(dictionary)
-    missing = sum(exemplar.path is None for exemplar in dictionary.exemplars)
-    if missing:
-        log(f"{missing} exemplars have no video yet. Fetch them with: signspot dictionary fetch {out}")
-
-
 @app.command("fetch")
 def fetch(
-    path: Annotated[Path, typer.Argument(help="A dictionary's folder, made by import-bsldict.")],
+    path: Annotated[Path, typer.Argument(help="A dictionary's folder, built from bsldict_v1.pkl.")],
     delay: Annotated[float, typer.Option(help="Seconds between two requests to one host.")] = 1.0,
 ) -> None:
     """Fetch the videos of a dictionary, politely; run it again to go on where it stopped.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import bar, log, print_line, print_table
+from signspot.cli.console import bar, log, open_outputs, print_line, print_table
 from signspot.cli.evaluate_recogniser import recogniser
 from signspot.cli.options import EncoderName, settings
 
@@ -35,11 +35,10 @@ def mouthing(
     from signspot.corpus.corpus import open_corpus
     from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.mouthing import as_text, lips_of, measure_mouthing, write_report
-    from signspot.io.files import Outputs
     from signspot.mouthing.model import load_mouthing, shipped
     from signspot.mouthing.trials import read_lip_clips
 
-    with Outputs([*(model or ()), *(silent or ()), folder], force=settings().force) as outputs:
+    with open_outputs(*(model or ()), *(silent or ()), folder) as outputs:
         if out is not None:
             outputs.claim(out, (".md",))
             outputs.claim(out.with_suffix(".png"))
@@ -119,20 +118,16 @@ def one_shot_verb(
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
+    open_outputs(*places)  # they are there
     options, rows = SpotOptions(mirror=mirror, match=match), list[tuple[str, OneShotScores]]()
     for place in places:
         with bar("landmarks", "frames") as progress:
             clips = read_isolated(place, progress)
         for name in encoder or shipped():
+            spotter = load(name, device=settings().device)
             with bar(f"{place.name}, {name}", "clips") as progress:
-                scores = one_shot(
-                    load(name, device=settings().device),
-                    clips,
-                    queries=queries,
-                    seed=seed,
-                    options=options,
-                    progress=progress,
-                )
+                found = one_shot(spotter, clips, queries=queries, seed=seed, options=options, progress=progress)
+            scores = found.scores(spotter, options)
             rows.append((str(place), scores))
             if as_json:
                 print_line(json.dumps({"place": str(place), **asdict(scores)}))
@@ -181,6 +176,7 @@ def streams_verb(
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
+    open_outputs(*places)  # they are there
     drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
     searched = SpotOptions(match=match)
     for material in _materials(places, drawn, filmed=filmed):

@@ -41,6 +41,8 @@ def identify(
             lookup = look_up(spotter, clip, gallery, top, options)
             matches = list(lookup.matches)
             log(f"wrote {save_figure(draw_lookup(lookup), plot)}")
+    if matches and not matches[0].is_known:
+        log("this sign is probably not in this dictionary: signs of other words often score as high as the best here")
     if json_lines:
         for match in matches:
             print_line(json.dumps(asdict(match), ensure_ascii=False))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.annotate import EngineName, make_engine
-from signspot.cli.console import bar, log, print_table
+from signspot.cli.console import bar, log, open_outputs, print_table
 from signspot.cli.options import EncoderName, settings
 
 
@@ -30,7 +30,9 @@ def learn(
     encoder: EncoderName = None,
     adapt_steps: Annotated[int, typer.Option(help="Steps of adaptation.")] = 150,
     recogniser_steps: Annotated[int, typer.Option(help="Steps of each recogniser.")] = 400,
-    recogniser: Annotated[Path | None, typer.Option(help="A TOML file of a recogniser, instead of the steps.")] = None,
+    recogniser: Annotated[
+        Path | None, typer.Option(help="A TOML file of the kind recogniser or rgb, instead of the steps.")
+    ] = None,
     threshold: Annotated[float | None, typer.Option(help="Least score of D. [default: the encoder's]")] = None,
     language: Annotated[str, typer.Option(help="Of the subtitles.")] = "en",
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
@@ -46,17 +48,18 @@ def learn(
     from dataclasses import replace
 
     from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop, write_loop_report
-    from signspot.io.files import Outputs
     from signspot.training.adaptation_data import AdaptOptions
-    from signspot.training.configuration import read_toml
+    from signspot.training.configuration import read_training
     from signspot.training.recogniser import RecogniserConfig
+    from signspot.training.rgb_clips import RgbConfig
 
     plain = replace(SMALL_RECOGNISER, steps=recogniser_steps)
-    config = read_toml(recogniser, RecogniserConfig) if recogniser is not None else plain
+    kinds = {"recogniser": RecogniserConfig, "rgb": RgbConfig}
+    config = read_training(recogniser, kinds) if recogniser is not None else plain
     options = LearnOptions(
         labels.value, encoder, AdaptOptions(steps=adapt_steps), config, threshold, language, settings().device
     )
-    with Outputs([corpus, dictionary, encoder, recogniser], force=settings().force) as outputs:
+    with open_outputs(corpus, dictionary, encoder, recogniser) as outputs:
         report = outputs.claim(out / "report.html")
         loop = Loop(corpus, dictionary, out, options, lambda: make_engine(engine, workers, address))
         learnt = loop.run(bar)

@@ -66,7 +66,7 @@ PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
         "recognise": (recognise.recognise, "Classify a clip with a trained recogniser."),
     },
     "Dictionaries": {
-        "dictionary": (dictionary.app, "Build, inspect, import and fetch dictionaries."),
+        "dictionary": (dictionary.app, "Build, inspect and fetch dictionaries."),
         "variants": (variants.variants, "Group a word's exemplars into variants."),
     },
     "Annotate": {
@@ -93,7 +93,7 @@ PANELS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = {
         "embed": (embed.embed, "Save the track of a video."),
         "landmarks": (landmarks.landmarks, "Save the landmarks of videos."),
         "models": (models.models, "List the shipped encoders."),
-        "cache": (cache.app, "Show or empty the cache folder."),
+        "cache": (cache.cache, "Show or empty the cache folder."),
         "forget": (forget.forget, "Remove a signer or a video from everything."),
         "synthetic": (synthetic.app, "Make synthetic signing with exact truth."),
     },

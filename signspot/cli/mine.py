@@ -51,7 +51,8 @@ def mine(
     with open_outputs(dictionary, encoder, *footage) as outputs:
         claim_outputs(outputs, out, [("report", html)], videos)
         spotter = load_spotter(encoder)
-        gallery = spotter.gallery(open_dictionary(dictionary).select([word]), search)
+        with bar("exemplars") as progress:
+            gallery = spotter.gallery(open_dictionary(dictionary).select([word]), search, progress)
         with bar("footage", "videos") as progress:
             candidates = find_exemplars(spotter, gallery, videos, options, search, progress)
         spottings = [candidate.spotting for candidate in candidates]

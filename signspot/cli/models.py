@@ -3,11 +3,13 @@
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from signspot.cli.console import print_line, print_table
+from signspot.cli.options import settings
 
 if TYPE_CHECKING:
     from signspot.models.contract import Encoder
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 def models(
     name: Annotated[str | None, typer.Argument(help="A shipped encoder's name, or a file. None: list all.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write it to as Hugging Face lays it out; --encoder takes such a folder."),
+    ] = None,
 ) -> None:
     """List the shipped encoders, or show the card of one.
 
@@ -26,7 +32,9 @@ def models(
 
     licence_logger.setLevel(logging.WARNING)  # the table and the card have it
     encoders = [load_encoder(each) for each in ([name] if name else shipped())]
-    if as_json:
+    if export is not None:
+        _export(encoders, export)
+    elif as_json:
         print_line(
             json.dumps([{"name": e.name, "hash": e.hash, **e.card} for e in encoders], indent=1, ensure_ascii=False)
         )
@@ -49,6 +57,28 @@ def models(
                 for e in encoders
             ),
         )
+
+
+def _export(encoders: "list[Encoder]", folder: Path) -> None:
+    """Write one encoder to a folder; what was published there before is replaced with --force only."""
+    from signspot.errors import OptionsError, OutputError
+    from signspot.io.files import Outputs
+    from signspot.models.checkpoints import README, names_folder, save_encoder
+    from signspot.models.contract import PUBLISHED
+
+    if len(encoders) != 1 or not names_folder(folder):
+        raise OptionsError(
+            f"one encoder is written to a folder whose name has no suffix; got '{folder}'. Name the encoder"
+        )
+    files = [folder / name for name in (PUBLISHED, "config.json", README)]
+    there = [file for file in files if file.exists()]
+    if there and not settings().force:
+        raise OutputError(f"cannot write {there[0]}: it is there. Name another folder, or use --force.")
+    with Outputs([], force=settings().force) as outputs:
+        for file in files:
+            outputs.claim(file)
+        written = save_encoder(encoders[0], folder)
+    print_line(f"{folder}: {written.name} ({written.hash})")
 
 
 def _card(encoder: "Encoder") -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, log, print_spottings
+from signspot.cli.console import bar, claim_outputs, count, log, open_outputs, print_spottings
 from signspot.cli.options import settings
 
 if TYPE_CHECKING:
@@ -47,13 +47,12 @@ def mouth(
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
-    from signspot.io.files import Outputs
     from signspot.mouthing.model import default_for, load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
 
     asked = read_words(words, words_from)
     text = find_subtitles(video, subtitles)
-    with Outputs([video, text, words_from, model], force=settings().force) as outputs:
+    with open_outputs(video, text, words_from, model) as outputs:
         claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))

@@ -85,6 +85,13 @@ Html = Annotated[Path | None, typer.Option("--html", help="Write a self-containe
 EncoderName = Annotated[
     str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
 ]
+Confirmed = Annotated[
+    Path | None,
+    typer.Option(
+        "--confirmed",
+        help="Spottings that a person looked at (.csv, .eaf …): all but refused ones are further examples.",
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -165,7 +172,8 @@ def _parameters(kind: type[Any], names: Collection[str]) -> list[inspect.Paramet
 def _parameter(field: "dataclasses.Field[Any]", hint: Any) -> inspect.Parameter:
     metadata = field.metadata
     name = metadata.get("option", "--" + field.name.replace("_", "-"))
-    names = f"{name}/--no-{name[2:]}" if hint is bool and field.default is True else name
+    either = hint == bool | None or (hint is bool and field.default is True)
+    names = f"{name}/--no-{name[2:]}" if either else name
     option = typer.Option(names, help=metadata["help"], min=metadata.get("min"), max=metadata.get("max"))
     default = inspect.Parameter.empty if field.default is MISSING else field.default
     return inspect.Parameter(

@@ -15,35 +15,53 @@ from signspot.cli.console import (
     refuse_pixels,
     write_spottings,
 )
-from signspot.cli.options import EncoderName, Html, Json, Out, Workers, default_workers, usable_cores
+from signspot.cli.options import (
+    Confirmed,
+    EncoderName,
+    Fields,
+    Html,
+    Json,
+    Out,
+    Workers,
+    default_workers,
+    derive_options,
+    usable_cores,
+)
+from signspot.spotting.options import SpotOptions
 
 
+@derive_options
 def search(
     archive: Annotated[Path, typer.Argument(help="A folder of tracks, as `signspot embed` makes them.")],
+    options: Annotated[SpotOptions, Fields.of("threshold", "false_alarms_per_hour", "compete", "mirror", "top")],
     word: Annotated[list[str] | None, typer.Argument(help="Words of the dictionary.")] = None,
     dictionary: Annotated[Path | None, typer.Option(help="With exemplars of the words.")] = None,
     clip: Annotated[Path | None, typer.Option(help="A clip of the sign, instead of words.")] = None,
+    also: Annotated[list[Path] | None, typer.Option(help="A further folder of tracks; repeatable.")] = None,
+    confirmed: Confirmed = None,
     add: Annotated[list[Path] | None, typer.Option(help="A video to embed into the archive first; repeatable.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="The best N locations of each word.")] = 20,
     out: Out = None,
     html: Html = None,
     json_lines: Json = False,
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Search an archive for words or for a clip: every window of every video is compared, the best are aligned.
+    """Search an archive for words or for a clip: every window of every video is compared, the best are searched.
+
+    What is found, and how sure it is, is decided as `signspot spot` decides in each video. At most 20 spottings of each
+    word are looked for, or as many as --top says.
 
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """
     from signspot.applications.archive import add_video, open_archive, search_archive
     from signspot.applications.mining import write_spottings_page
-    from signspot.cli.spot import exemplars_of
+    from signspot.cli.spot import confirmed_exemplars, exemplars_of, with_further
     from signspot.errors import OptionsError
 
     refuse_pixels({"--html": html})
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
         raise OptionsError("search needs words with a --dictionary, or a --clip, and not both")
-    with open_outputs(archive, dictionary, clip, encoder, *(add or ())) as outputs:
+    with open_outputs(str(archive) if add else archive, dictionary, clip, confirmed, encoder, *(add or ())) as outputs:
         spotter = load_spotter(encoder, workers)
         for video in add or ():
             with bar(str(video), "frames") as progress:
@@ -51,16 +69,18 @@ def search(
         signs = dictionary or clip
         if signs is None:
             return
-        opened = open_archive(archive)
+        opened = open_archive(archive, *(also or ()))
         videos = [track.video for track in opened.tracks]
         claim_outputs(outputs, out, [("report", html)], videos)
         with bar("exemplars") as progress:
-            gallery = spotter.gallery(exemplars_of(signs, word or []), progress=progress)
+            gallery = spotter.gallery(
+                with_further(exemplars_of(signs, word or []), confirmed_exemplars(confirmed)), options, progress
+            )
         with bar("aligned", "words") as progress:
             threads = min(default_workers(workers) + 1, usable_cores())
-            spottings = search_archive(spotter, opened, gallery, top, threads=threads, progress=progress)
+            spottings = search_archive(spotter, opened, gallery, options, threads=threads, progress=progress)
         write_spottings(spottings, out, videos)
         if html is not None:
             log(f"wrote {write_spottings_page(spotter, spottings, html, 'Found in ' + archive.name)}")
-    print_spottings(spottings, as_json=json_lines, videos=True)
+    print_spottings(spottings, as_json=json_lines, videos=True, rates=options.false_alarms_per_hour is not None)
     log(f"{opened.windows:,} windows of {len(videos):,} videos were compared")

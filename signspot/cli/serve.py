@@ -35,9 +35,9 @@ def serve(
 
     It answers this machine only, unless another --host is given. Then each role (own, verify, look) has an address with
     a token of its own, printed once. Uploads, decisions and jobs stay in the folder; Ctrl-C ends the server, and a job
-    that was running goes on with the next start. With --no-pixels skeletons stand in for films and thumbnails, no film
-    is taken, and thumbnails of earlier servers are removed. With --holistic pictures of a sign that is made into the
-    camera do not leave the page: it estimates their landmarks and sends these.
+    that was running goes on with the next start. With --no-pixels skeletons replace videos and thumbnails, no video
+    is accepted, and thumbnails of earlier servers are removed. With --holistic the frames of a recorded sign do not
+    leave the page: it estimates their landmarks and sends these.
 
     Example: signspot serve my-videos/ --open
     """

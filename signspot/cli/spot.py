@@ -9,6 +9,7 @@ import typer
 
 from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_spottings, write_spottings
 from signspot.cli.options import (
+    Confirmed,
     EncoderName,
     Fields,
     Html,
@@ -49,12 +50,7 @@ def spot(
     dictionary: Annotated[
         Path | None, typer.Option(help="The dictionary; then all paths are videos to search, the rest words.")
     ] = None,
-    confirmed: Annotated[
-        Path | None,
-        typer.Option(
-            help="Spottings that a person looked at (.csv, .eaf …): all but refused ones are further examples."
-        ),
-    ] = None,
+    confirmed: Confirmed = None,
     mouthing: Annotated[
         bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
     ] = False,
@@ -78,14 +74,14 @@ def spot(
     plots = plots_by_video(arguments.videos, Plots(plot, video_out, html, settings().pixels))
     with open_outputs(*paths, *arguments.videos, arguments.signs, confirmed, encoder) as outputs:
         claim_results(outputs, arguments.videos, out, plots)
-        further = confirmed_exemplars(confirmed) if confirmed else []
-        results = search(load_spotter(encoder, workers), arguments, options, further)
+        results = search(load_spotter(encoder, workers), arguments, options, confirmed_exemplars(confirmed))
         results = read_mouthings(results, language) if mouthing else results
         spottings = [spotting for result in results for spotting in result.spottings]
         write_spottings(spottings, out, [result.track.video for result in results])
         for result, wanted in zip(results, plots, strict=True):
             draw(result, wanted)
-    print_spottings(spottings, as_json=json_lines, videos=len(results) > 1)
+    rates = options.false_alarms_per_hour is not None
+    print_spottings(spottings, as_json=json_lines, videos=len(results) > 1, rates=rates)
     if not spottings:
         log(_nothing_found(results))
 
@@ -149,11 +145,7 @@ def search(
     spotter: "Spotter", arguments: "Arguments", options: SpotOptions, further: "Sequence[Exemplar]" = ()
 ) -> "list[SearchResult]":
     """Search every video, with progress for people; for words with further exemplars, with these, too."""
-    from signspot.spotting.spotter import exemplars_of as listed
-
-    exemplars = listed(exemplars_of(arguments.signs, arguments.words))
-    words = {exemplar.word for exemplar in exemplars}
-    exemplars += [exemplar for exemplar in further if exemplar.word in words]
+    exemplars = with_further(exemplars_of(arguments.signs, arguments.words), further)
     with bar("exemplars") as progress:
         gallery = spotter.gallery(exemplars, options, progress)
     results = []
@@ -163,14 +155,25 @@ def search(
     return results
 
 
-def confirmed_exemplars(path: Path) -> "list[Exemplar]":
-    """The spottings of a file, but for those that a person refused, as exemplars.
+def with_further(signs: "What", further: "Sequence[Exemplar]") -> "list[Exemplar]":
+    """The exemplars of words, and further ones of the same words."""
+    from signspot.spotting.spotter import exemplars_of as listed
+
+    exemplars = listed(signs)
+    words = {exemplar.word for exemplar in exemplars}
+    return exemplars + [exemplar for exemplar in further if exemplar.word in words]
+
+
+def confirmed_exemplars(path: Path | None) -> "list[Exemplar]":
+    """The spottings of a file, but for those that a person refused, as exemplars; none without a file.
 
     Raises:
         OptionsError: a video that it names is not there.
     """
     from signspot.formats.formats import read_spottings
 
+    if path is None:
+        return []
     exemplars = [spotting.as_exemplar() for spotting in read_spottings(path) if spotting.decision != "no"]
     missing = next((exemplar.path for exemplar in exemplars if not (exemplar.path and exemplar.path.is_file())), None)
     if missing is not None:

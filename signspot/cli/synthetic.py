@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, print_line
-from signspot.cli.options import settings
+from signspot.cli.console import bar, open_outputs, print_line
 
 if TYPE_CHECKING:
     from signspot_synthetic.knobs import Knobs
@@ -152,14 +151,13 @@ def show(
 
     Example: signspot synthetic show apple --out apple/
     """
-    from signspot.io.files import Outputs
     from signspot_synthetic.options import CorpusOptions
     from signspot_synthetic.plan import CorpusPlan
     from signspot_synthetic.show import contact_sheet, sign_video
     from signspot_synthetic.show import page as write_page
 
     corpus = CorpusPlan(CorpusOptions(words=words, seed=seed))
-    with Outputs(force=settings().force) as outputs:
+    with open_outputs() as outputs:
         sheet, video, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
         contact_sheet(corpus.lexicon, word, sheet, seed=seed)
         with bar("video", "frames") as progress:

@@ -1,15 +1,17 @@
 """`signspot train`: from a configuration to weights: frame codes, a trunk, or an embedding on either."""
 
+import json
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signspot.cli.console import bar, log, print_line, refuse_pixels
+from signspot.cli.console import bar, log, open_outputs, print_line, refuse_pixels
 from signspot.cli.options import settings
 
 if TYPE_CHECKING:
@@ -36,13 +38,16 @@ def train(
     ] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=FOLDER: where a source of frame codes is, instead of the config's folder; repeatable."),
+        typer.Option(help="NAME=FOLDER: a folder of a source of frame codes, instead of the config's; repeatable."),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that make batches of landmarks.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that make batches of frame_codes and rgb.")] = 1,
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A value instead of the configuration's; repeatable."),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Prepare the data, print configuration, sizes and time of a step, end.")
+    ] = False,
 ) -> None:
     """Train an encoder; Ctrl-C saves the state, and the same command resumes.
 
@@ -54,33 +59,85 @@ def train(
 
     Example: signspot train configs/embedding.toml --corpus corpus/ --out runs/embedding
     """
-    from signspot.io.files import Outputs
     from signspot.training.configuration import read_training
     from signspot.training.distributed import join_group
-    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
-    from signspot.training.item_batches import EmbeddingConfig
-    from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
     chosen = read_training(config, training_kinds(), overrides or [])
     folders = _named_folders(source or [])
     refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)})
-    outputs = Outputs([config, corpus, encoder, *folders.values()], force=settings().force)
+    if dry_run:
+        _print_step(chosen, out, corpus, encoder, features, folders)
+        return
+    outputs = open_outputs(config, corpus, encoder, *chain.from_iterable(folders.values()))
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
     with join_group(settings().device), resume_hint(out), outputs:
-        if isinstance(chosen, EmbeddingConfig):
-            _train_embedding(chosen, out, corpus, encoder, features)
-        elif isinstance(chosen, RgbConfig):
-            _train_rgb(chosen, out, corpus, encoder, features)
-        elif isinstance(chosen, FrameCodesConfig):
-            _train_frame_codes(chosen, out, folders, workers)
-        elif isinstance(chosen, WarpingConfig):
-            _make_warping(chosen, out, folders)
-        elif isinstance(chosen, RecogniserConfig):
-            _train_recogniser(chosen, out, corpus)
+        _train(chosen, out, corpus, encoder, features, folders, workers)
+
+
+def _train(
+    config: Any,
+    out: Path,
+    corpus: Path | None,
+    encoder: str | None,
+    features: Path | None,
+    folders: dict[str, list[str]],
+    workers: int,
+) -> None:
+    """Train what a configuration says; the others are the command's options."""
+    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
+    from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.recogniser import RecogniserConfig
+    from signspot.training.rgb_clips import RgbConfig
+
+    if isinstance(config, EmbeddingConfig):
+        _train_embedding(config, out, corpus, encoder, features)
+    elif isinstance(config, RgbConfig):
+        _train_rgb(config, out, corpus, encoder, features, workers)
+    elif isinstance(config, FrameCodesConfig):
+        _train_frame_codes(config, out, folders, workers)
+    elif isinstance(config, WarpingConfig):
+        _make_warping(config, out, folders)
+    elif isinstance(config, RecogniserConfig):
+        _train_recogniser(config, out, corpus)
+    else:
+        _train_mouthing(config, out, corpus)
+
+
+def _print_step(
+    config: Any,
+    out: Path,
+    corpus: Path | None,
+    encoder: str | None,
+    features: Path | None,
+    folders: dict[str, list[str]],
+) -> None:
+    """Print a configuration with all its defaults, and the sizes and time of a step of its training.
+
+    Raises:
+        OptionsError: nothing is learned step by step.
+    """
+    from dataclasses import asdict
+    from tempfile import TemporaryDirectory
+
+    from signspot.errors import OptionsError
+    from signspot.io.checks import quoted
+    from signspot.training.loop import StepMeasuredError, dry_run
+
+    print_line(json.dumps(asdict(config), indent=1, ensure_ascii=False))
+    with TemporaryDirectory() as nowhere, dry_run():
+        try:
+            _train(config, Path(nowhere), corpus, encoder, features or out / "features", folders, 1)
+        except StepMeasuredError as error:
+            measured = error.measured
         else:
-            _train_mouthing(chosen, out, corpus)
+            raise OptionsError(f"{quoted(config.name)} is made without steps, so there is none to measure")
+    print_line(f"weights that are trained: {measured.weights:,}")
+    print_line(f"a batch: {measured.batch_bytes / 1e6:,.1f} MB, made in {measured.batch_seconds:.3f} s by one process")
+    print_line(f"the state: {measured.state_bytes / 1e6:,.1f} MB")
+    hours = measured.steps * measured.step_seconds / 3600
+    print_line(f"a step: {measured.step_seconds:.3f} s on {settings().device}; {measured.steps:,} steps: {hours:.2f} h")
 
 
 @contextmanager
@@ -131,18 +188,18 @@ def training_kinds() -> dict[str, type[Any]]:
     }
 
 
-def _named_folders(texts: list[str]) -> dict[str, str]:
-    """Folders by the names of sources, from texts such as `wlasl=data/wlasl`."""
+def _named_folders(texts: list[str]) -> dict[str, list[str]]:
+    """Folders by the names of sources, from texts such as `wlasl=data/wlasl`; a source may have several."""
     from signspot.errors import OptionsError
 
     pairs = [text.partition("=") for text in texts]
     for name, _, folder in pairs:
         if not name or not folder:
             raise OptionsError(f"a source is NAME=FOLDER, such as wlasl=data/wlasl; got '{name}'")
-    return {name: folder for name, _, folder in pairs}
+    return {name: [folder for other, _, folder in pairs if other == name] for name, _, _ in pairs}
 
 
-def _train_frame_codes(config: "FrameCodesConfig", out: Path, folders: dict[str, str], workers: int) -> None:
+def _train_frame_codes(config: "FrameCodesConfig", out: Path, folders: dict[str, list[str]], workers: int) -> None:
     from dataclasses import replace
 
     from signspot.training.frame_codes import train_frame_codes, with_folders
@@ -153,7 +210,7 @@ def _train_frame_codes(config: "FrameCodesConfig", out: Path, folders: dict[str,
     _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
 
 
-def _make_warping(config: "WarpingConfig", out: Path, folders: dict[str, str]) -> None:
+def _make_warping(config: "WarpingConfig", out: Path, folders: dict[str, list[str]]) -> None:
     from dataclasses import replace
 
     from signspot.training.frame_codes import make_warping, with_folders
@@ -211,7 +268,9 @@ def _train_embedding(
     )
 
 
-def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None) -> None:
+def _train_rgb(
+    config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None, workers: int
+) -> None:
     from signspot.corpus.corpus import open_corpus
     from signspot.models.checkpoints import load_encoder
     from signspot.training.rgb import train_rgb_on_corpus
@@ -219,9 +278,8 @@ def _train_rgb(config: "RgbConfig", out: Path, folder: Path | None, name: str | 
 
     corpus = open_corpus(_named(folder))
     start = load_encoder(name) if name is not None else None
-    encoder, tested = train_rgb_on_corpus(
-        config, corpus, Run(out, pictures, command(), settings().device), start, _stage()
-    )
+    run = Run(out, pictures, command(), settings().device, workers)
+    encoder, tested = train_rgb_on_corpus(config, corpus, run, start, _stage())
     if not _is_first():
         return
     first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))

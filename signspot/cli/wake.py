@@ -9,10 +9,14 @@ import typer
 
 from signspot.cli.console import bar, claim_outputs, count, load_spotter, log, open_outputs, print_line
 from signspot.cli.options import EncoderName
+from signspot.io.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from signspot.applications.wake import Distinctiveness, WakeEvent, WakeSign
     from signspot.embedding.exemplars import Gallery
+    from signspot.landmarks.landmarks import Landmarks
     from signspot.spotting.spotter import Spotter
 
 _BREAKS = 3  # breaks of a stream that are reported as they come; further ones only at the end
@@ -52,30 +56,41 @@ def wake(
         raise OptionsError(f"a camera ({source}) has no end to draw. Leave out --plot, or name a file")
     if word is not None and dictionary is None:
         raise OptionsError(f"--word {word} is that of the sign in a dictionary. Name the dictionary: --dictionary")
-    with open_outputs(*sign, *(background or ()), dictionary, encoder) as outputs:
+    stream_file = None if is_camera(source) else Path(source)
+    with open_outputs(*sign, *(background or ()), dictionary, encoder, stream_file) as outputs:
         claim_outputs(outputs, plots=[("plot", plot)])
         spotter = load_spotter(encoder)
         signs = None if dictionary is None else _known_signs(spotter, dictionary, word)
-        with bar("enrolment"):
-            chunks = (chunk for path in background or () for chunk in open_stream(str(path)))
-            known = enrol(spotter, sign, chunks if background else None, rate, signs)
-        known = known if threshold is None else replace(known, threshold=threshold)
-        _report(known, rate)
-        stream = WakeStream(spotter.encoder, known, hop)
+        with bar("enrolment", "frames of background") as progress:
+            chunks = _counted((chunk for path in background or () for chunk in open_stream(str(path))), progress)
+            enrolled = enrol(spotter, sign, chunks if background else None, rate, signs)
+        enrolled = enrolled if threshold is None else replace(enrolled, threshold=threshold)
+        _report(enrolled, rate)
+        stream = WakeStream(spotter.encoder, enrolled, hop)
         events = []
         reported = 0
-        for chunk in open_stream(source):
-            for event in stream.push(chunk):
-                print_line(json.dumps(_event_row(event, word or sign[0].stem), ensure_ascii=False))
-                events.append(event)
-            if stream.breaks > reported and reported < _BREAKS:
-                log(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
-            reported = stream.breaks
+        with bar(f"waiting for '{word or sign[0].stem}' in {source}", "frames") as progress:
+            for chunk in _counted(open_stream(source), progress):
+                for event in stream.push(chunk):
+                    print_line(json.dumps(_event_row(event, word or sign[0].stem), ensure_ascii=False))
+                    events.append(event)
+                if stream.breaks > reported and reported < _BREAKS:
+                    log(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
+                reported = stream.breaks
         if plot is not None:
-            log(f"wrote {save_figure(draw_wake(spotter, known, source, events), plot)}")
+            log(f"wrote {save_figure(draw_wake(spotter, enrolled, source, events), plot)}")
     if stream.breaks:
         log(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
     log(f"{count(len(events), 'event')}; a sign is reported at most {stream.latency} frames after its end")
+
+
+def _counted(chunks: "Iterable[Landmarks]", progress: Progress) -> "Iterator[Landmarks]":
+    """The chunks of a stream; progress counts their frames."""
+    frames = 0
+    for chunk in chunks:
+        yield chunk
+        frames += len(chunk)
+        progress(frames, None)
 
 
 def _event_row(event: "WakeEvent", word: str) -> dict[str, str | float | int]:
@@ -92,56 +107,46 @@ def _event_row(event: "WakeEvent", word: str) -> dict[str, str | float | int]:
 
 
 def _report(sign: "WakeSign", rate: float) -> None:
-    missed = sum(score < sign.threshold for score in sign.recording_scores)
-    expected = 0.0 if sign.distinct is None else max(sign.distinct.per_hour, sign.distinct.guess or 0.0)
-    is_fit = bool(sign.recording_scores) and not missed and expected <= rate
-    log(f"the sign is {'fit' if is_fit else 'not fit yet'}, for the reasons below")
+    """Say in one line whether the sign is fit, and below it what that was judged by."""
+    problems = sign.problems(rate)
+    log(f"the sign is not fit yet: {'; '.join(problems)}" if problems else "the sign is fit")
     log(
         f"threshold {sign.threshold:.2f}: {count(sign.background_false_alarms, 'false alarm')} in "
         f"{60 * sign.background_hours:.1f} min of background, "
         f"below {sign.false_alarms_per_hour:.3g} per hour with 95 % confidence"
     )
     if sign.distinct is not None:
-        _report_distinctiveness(sign.distinct, rate)
-    if not sign.recording_scores:
-        log("with one recording it is not known how much your signing varies: make three")
-    if missed:
-        total = len(sign.recording_scores)
-        log(f"{missed} of {total} recordings would not be recognised by the others: record more, or alike")
+        _report_distinctiveness(sign.distinct)
 
 
 def _known_signs(spotter: "Spotter", dictionary: Path, word: str | None) -> "Gallery | None":
     """The signs of a dictionary, without those of one word; None where that leaves none."""
     from signspot.dictionary.opening import open_dictionary
 
-    known = open_dictionary(dictionary)
+    signs = open_dictionary(dictionary)
     if word is not None:
-        own = known.select([word])
-        known = known.with_exemplars(each for each in known.exemplars if each.word not in own)
+        waited_for = signs.select([word])
+        signs = signs.with_exemplars(exemplar for exemplar in signs.exemplars if exemplar.word not in waited_for)
     with bar("dictionary") as progress:
-        return spotter.gallery(known, progress=progress) if known.exemplars else None
+        return spotter.gallery(signs, progress=progress) if signs.exemplars else None
 
 
-def _report_distinctiveness(found: "Distinctiveness", rate: float) -> None:
-    """Report how distinctive the sign is, and what to do about it."""
-    if found.same:
-        names = ", ".join(f"'{word}'" for word in found.same)
+def _report_distinctiveness(distinct: "Distinctiveness") -> None:
+    """Report how far other signs are, and the false alarms that they would give."""
+    if distinct.same:
+        names = ", ".join(f"'{word}'" for word in distinct.same)
         log(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is detected, too")
-    if found.nearest:
-        near = ", ".join(f"'{each.word}' {each.distance:.2f}" for each in found.nearest)
-        log(f"nearest known signs, in units of how far your recordings are from each other: {near}")
-    against = f"{count(found.words, 'word')} of the dictionary"
-    if not found.by_dictionary:
-        against = f"{found.words} decoys (a guess: near signs that are not among them are not counted)"
-    elif found.guess is not None:
-        against += f", about {_rate(found.guess)} by decoys, for signs that it lacks"
-    advice = ""
-    if max(found.per_hour, found.guess or 0.0) > rate:
-        other = "" if found.by_dictionary else ", or name the signs that are made there with --dictionary"
-        advice = f". Choose a sign that is less like others{other}"
+    if distinct.nearest:
+        near = ", ".join(f"'{neighbour.word}' {neighbour.distance:.2f}" for neighbour in distinct.nearest)
+        log(f"nearest signs of the dictionary, in units of how far your recordings are from each other: {near}")
+    against = f"{count(distinct.words, 'word')} of the dictionary"
+    if not distinct.by_dictionary:
+        against = f"{distinct.words} decoys (a guess: near signs that are not among them are not counted)"
+    elif distinct.guess is not None:
+        against += f", about {_rate(distinct.guess)} by decoys, for signs that it lacks"
     log(
-        f"signing without pause that the background did not show: about {_rate(found.per_hour)} false alarms per hour, "
-        f"by {against}{advice}"
+        f"signing without pause that the background did not show: about {_rate(distinct.per_hour)} false alarms per "
+        f"hour, by {against}"
     )
 
 

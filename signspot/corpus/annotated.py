@@ -59,12 +59,12 @@ def read_annotated(source: Path, tiers: Sequence[str] = (), video: Path | None =
 def _exemplars(document: Path, tiers: Sequence[str], video: Path | None, problems: list[LeftOut]) -> list[Exemplar]:
     summaries = {summary.name: summary for summary in list_tiers(document)}
     chosen = list(tiers) or [summary.name for summary in summaries.values() if summary.is_read]
-    found = [(name, spotting) for name in chosen for spotting in read_document(document, [name])]
+    spottings = [(name, spotting) for name in chosen for spotting in read_document(document, [name])]
     if not chosen:
         read_document(document)  # which says that no tier looks like glosses
     path, licence = video or _video_of(document), document_licence(document)
     exemplars = []
-    for name, spotting in found:
+    for name, spotting in spottings:
         word = " ".join(spotting.word.split())
         if spotting.decision == "no" or not word or spotting.end <= spotting.start:
             problems.append(

@@ -346,24 +346,24 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
         videos = {video.id: replace(video, split=video.split or split.get(video.id, "")) for video in listed}
         _check_complete(layout, videos.values())
         return Corpus(layout.folder, videos, data.get("options", {}))
-    found, problems = find_videos(layout.folder, language)
-    if not found:
+    footage, problems = find_videos(layout.folder, language)
+    if not footage:
         hint = f" ({problems[0]})" if problems else ""
         raise FormatError(
             f"{layout.folder} is no corpus: it holds no video{hint}. Put videos or .pose files into it, "
             "and subtitles of the same name beside them"
         )
     split = _split_of(layout)
-    known = {video.id: replace(video, split=split.get(video.id, "")) for video in found}
-    return Corpus(layout.folder, known, {}, tuple(problems))
+    by_id = {video.id: replace(video, split=split.get(video.id, "")) for video in footage}
+    return Corpus(layout.folder, by_id, {}, tuple(problems))
 
 
-def with_split(corpus: Corpus, kept: Path) -> Corpus:
+def with_split(corpus: Corpus, file: Path) -> Corpus:
     """The corpus with training and test videos: its own, else a quarter of the videos, chosen at random, for testing.
 
     Args:
         corpus: any; of one without splits that has one video only, that is for training.
-        kept: the file that a split which was made is kept in, and read from the next time.
+        file: in which a split that is made here is kept, and from which it is read the next time.
 
     Raises:
         FormatError: the file holds no splits.
@@ -371,13 +371,13 @@ def with_split(corpus: Corpus, kept: Path) -> Corpus:
     if any(video.split for video in corpus.videos.values()):
         return corpus
     names = sorted(corpus.videos)
-    known = read_splits(kept) if kept.is_file() else Splits((), (), WordSplit())
-    if set(known.train) | set(known.test) != set(names):
-        order = [names[place] for place in np.random.default_rng(0).permutation(len(names))]
+    splits = read_splits(file) if file.is_file() else Splits((), (), WordSplit())
+    if set(splits.train) | set(splits.test) != set(names):
+        order = [names[index] for index in np.random.default_rng(0).permutation(len(names))]
         count = max(1, round(TEST_SHARE * len(names))) if len(names) > 1 else 0
-        known = Splits(tuple(sorted(order[count:])), tuple(sorted(order[:count])), WordSplit())
-        write_splits(known, kept)
-    held = set(known.test)
+        splits = Splits(tuple(sorted(order[count:])), tuple(sorted(order[:count])), WordSplit())
+        write_splits(splits, file)
+    held = set(splits.test)
     split = {name: replace(video, split="test" if name in held else "train") for name, video in corpus.videos.items()}
     return replace(corpus, videos=split)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from signspot.corpus.isolated import WLASL_WORDS, Arrays, pack
+from signspot.corpus.isolated import WORD_LIST, Arrays, pack
 from signspot.errors import FormatError, SignspotError
 from signspot.io.checks import check_list, check_span, check_text, check_time, parse_json
 from signspot.io.files import atomic_write
@@ -97,15 +97,15 @@ def import_wlasl(
     Raises:
         FormatError: the list is missing or damaged, or not one of its videos is there.
     """
-    place = Path(source)
-    words, listed = read_wlasl_list(place)
+    folder = Path(source)
+    words, listed = read_wlasl_list(folder)
     clips = [clip for clip in listed if clip.path.is_file()]
     missing = [f"{clip.path.name}: there is no such video" for clip in listed if not clip.path.is_file()]
     if not clips:
         raise FormatError(
-            f"not one of the {len(listed)} videos of WLASL is in {place / 'videos'}, such as {listed[0].path.name}"
+            f"not one of the {len(listed)} videos of WLASL is in {folder / 'videos'}, such as {listed[0].path.name}"
         )
-    with atomic_write(Path(out) / WLASL_WORDS) as temporary:
+    with atomic_write(Path(out) / WORD_LIST) as temporary:
         temporary.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     parts = [clips[first : first + CLIPS_PER_FILE] for first in range(0, len(clips), CLIPS_PER_FILE)]
     groups = {Path(out) / f"wlasl_{number:02d}.npz": part for number, part in enumerate(parts, start=1)}
@@ -177,16 +177,16 @@ class _Importer:
     def run(self, groups: dict[Path, list[SourceClip]], problems: Iterable[str] = ()) -> ImportReport:
         self.problems = list(problems)
         self.total = sum(len(clips) for clips in groups.values())
-        kept = 0
+        clip_count = 0
         for path, clips in groups.items():
             if not path.is_file():
                 self._make(path, clips)
             with np.load(path) as file:
-                kept += len(file["label"])
+                clip_count += len(file["label"])
             self.done += len(clips)
             self.progress(self.done, self.total)
         shutil.rmtree(self.out / _CLIPS, ignore_errors=True)
-        return ImportReport(tuple(groups), kept, tuple(self.problems))
+        return ImportReport(tuple(groups), clip_count, tuple(self.problems))
 
     def _make(self, path: Path, clips: Sequence[SourceClip]) -> None:
         """Estimate all clips of a file that an earlier run has not, and write it."""
@@ -194,14 +194,14 @@ class _Importer:
         targets = {clip.path: folder / f"{clip.path.stem}.pose" for clip in clips}
         jobs = [PoseJob(video, target) for video, target in targets.items() if not target.is_file()]
         ready = len(targets) - len(jobs)
-        for number, (job, made) in enumerate(estimate_files(jobs, self.workers, fps=self.fps), start=1):
-            if isinstance(made, SignspotError):
-                self.problems.append(f"{job.video.name}: {made}")
+        for number, (job, outcome) in enumerate(estimate_files(jobs, self.workers, fps=self.fps), start=1):
+            if isinstance(outcome, SignspotError):
+                self.problems.append(f"{job.video.name}: {outcome}")
             self.progress(self.done + ready + number, self.total)
-        found = [clip for clip in clips if targets[clip.path].is_file()]
-        if not found:
+        estimated = [clip for clip in clips if targets[clip.path].is_file()]
+        if not estimated:
             raise FormatError(f"not one of the {len(clips)} videos of {path.name} can be read: {self.problems[-1]}")
-        pairs = [(clip, cut_out(open_landmarks(targets[clip.path]), clip.span)) for clip in found]
+        pairs = [(clip, cut_out(open_landmarks(targets[clip.path]), clip.span)) for clip in estimated]
         arrays = pack([clip.label for clip, _ in pairs], [landmarks for _, landmarks in pairs])
         if self.whole_body:
             arrays |= _observed(pairs, self.fps)

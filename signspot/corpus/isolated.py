@@ -1,15 +1,15 @@
-"""Corpora of isolated signs: LSA64, WLASL and synthetic signs in `.npz` files, a folder of videos, or a table.
+"""Corpora of isolated signs: landmarks packed in `.npz` files, a folder of videos, or a table.
 
-`signspot corpus import` makes the files of LSA64 (Ronchetti et al. 2016) and WLASL (Li et al. 2020) from the videos as
-they are published, `signspot synthetic signs` those of synthetic signs. Public landmarks of WLASL know the
-body in the first frames of a clip only and the hands in all of them; what is missing is imputed here as far as it can
-be, so that a clip reads like any other landmarks.
+`signspot corpus import` packs LSA64 (Ronchetti et al. 2016) and WLASL (Li et al. 2020) from the videos as they are
+published, `signspot synthetic signs` packs synthetic signs, and landmarks from elsewhere can be packed in the same
+form. Collections of landmarks differ in what they know: some have a body in the first frames of a clip only, some one
+body per clip, some no face, no frame rate or no aspect. What is missing is imputed here as far as it can be, so that a
+clip reads like any other landmarks.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,9 @@ Points = NDArray[np.float32]
 Arrays = dict[str, NDArray[Any]]
 
 FPS = 25.0
-PACKED_FILES = ("signer_*.npz", "signs_*.npz")  # of LSA64 by signer, and of synthetic signs
-WLASL_FILES, WLASL_WORDS = "wlasl_*.npz", "words.txt"
+WORD_LIST = "words.txt"  # beside packed files: the name of word k in line k, from 0
+UNKNOWN_FPS = 20.0  # of clips whose frame rate is not known: the middle of what cameras of that kind record
+_UNKNOWN_ASPECT = 4 / 3
 _HEIGHT = 720  # pixels, nominal: only the aspect is known
 FACE_RATIO = 0.81  # width over height of a face (mesh points 234 to 454 over 10 to 152): the sources' median
 ASPECTS = (0.75, 2.0)  # nothing beyond is believed
@@ -58,14 +59,14 @@ class IsolatedClip:
 
 
 def read_isolated(
-    place: str | PathLike[str], progress: Progress = silent, *, cache: Cache = None, workers: int | None = None
+    source: str | PathLike[str], progress: Progress = silent, *, cache: Cache = None, workers: int | None = None
 ) -> list[IsolatedClip]:
     """Read a corpus of isolated signs.
 
     Args:
-        place: a folder with `signer_NN.npz` (LSA64), `wlasl_NN.npz` (WLASL) or `signs_NN.npz` (synthetic); a folder
-            with `WORD/SIGNER.mp4` or `.pose` (`SIGNER_2.mp4` is the same signer again); or a table with the columns
-            word, signer and file.
+        source: a folder with packed landmarks, `*.npz` (docs/reference/formats.md has their arrays); a folder with
+            `WORD/SIGNER.mp4` or `.pose` (`SIGNER_2.mp4` is the same signer again); or a table with the columns word,
+            signer and file.
         progress: called with the number of frames of videos whose landmarks are estimated.
         cache: of landmarks; the user's own if not given.
         workers: processes that estimate; one per core if not given.
@@ -73,17 +74,15 @@ def read_isolated(
     Raises:
         FormatError: there is nothing of the kind, or a file is damaged.
     """
-    path = Path(place)
-    if packed := [file for pattern in PACKED_FILES for file in sorted(path.glob(pattern))]:
-        return [clip for file in packed for clip in _read_packed(file, _read_clips)]
-    if packed := sorted(path.glob(WLASL_FILES)):
-        glosses = read_text(path / WLASL_WORDS).text.splitlines()
-        return [clip for file in packed for clip in _read_packed(file, partial(_read_wlasl, glosses))]
+    path = Path(source)
+    if packed := sorted(path.glob("*.npz")):
+        words = read_text(path / WORD_LIST).text.splitlines() if (path / WORD_LIST).is_file() else None
+        return [clip for file in packed for clip in _read_packed(file, words)]
     listed = _in_table(path) if path.suffix.lower() in TABLE_SUFFIXES else _in_folder(path)
     if not listed:
         raise FormatError(
-            f"no isolated signs at {path}: no signer_NN.npz, wlasl_NN.npz or signs_NN.npz, no WORD/SIGNER.mp4, no "
-            "table with the columns word, signer and file. See: signspot corpus import --help"
+            f"no isolated signs at {path}: no packed landmarks (.npz), no WORD/SIGNER.mp4, no table with the columns "
+            "word, signer and file. See: signspot corpus import --help"
         )
     return _estimated(listed, progress, cache if cache is not None else default_cache(), workers)
 
@@ -96,7 +95,9 @@ def _in_folder(folder: Path) -> list[tuple[str, str, Path]]:
 
 def _in_table(table: Path) -> list[tuple[str, str, Path]]:
     exemplars = read_table(table).exemplars
-    return [(each.word, each.signer or "", each.path) for each in exemplars if each.path is not None]
+    return [
+        (exemplar.word, exemplar.signer or "", exemplar.path) for exemplar in exemplars if exemplar.path is not None
+    ]
 
 
 def _estimated(
@@ -104,9 +105,9 @@ def _estimated(
 ) -> list[IsolatedClip]:
     """The clips in their order; those of videos are estimated into the cache, or are there from an earlier run."""
     jobs = [PoseJob(file) for _, _, file in listed if file.suffix != ".pose"]
-    for job, made in estimate_files(jobs, workers, progress, cache=cache):
-        if isinstance(made, SignspotError):
-            raise FormatError(f"{job.video} cannot be read: {made}. Take it out, or mend it")
+    for job, outcome in estimate_files(jobs, workers, progress, cache=cache):
+        if isinstance(outcome, SignspotError):
+            raise FormatError(f"{job.video} cannot be read: {outcome}. Take it out, or mend it")
     return [IsolatedClip(word, signer, file.name, _landmarks(file, cache)) for word, signer, file in listed]
 
 
@@ -135,66 +136,63 @@ def pack(
         "face": np.concatenate([clip.face for clip in clips]).astype(np.float16),
     }
     if segments:
-        spans = [(np.nan, np.nan) if each is None else (each.start, each.end) for each in segments]
+        spans = [(np.nan, np.nan) if segment is None else (segment.start, segment.end) for segment in segments]
         arrays["segment"] = np.array(spans, np.float32)
     return arrays
 
 
-def _read_packed(path: Path, read: Callable[[Arrays], list[IsolatedClip]]) -> list[IsolatedClip]:
-    """Read the clips of a `.npz` file; `read` makes them of its arrays.
+def _read_packed(path: Path, words: Sequence[str] | None) -> list[IsolatedClip]:
+    """Read the clips of a `.npz` file; without a list of words they are named by their numbers.
 
     Raises:
         FormatError: it is damaged, or holds something else.
     """
     try:
         with path.open("rb") as opened, np.load(opened) as file:  # numpy refuses pickled objects unless told otherwise
-            return read({name: file[name] for name in file.files})
+            return _read_clips({name: file[name] for name in file.files}, words)
     except Exception as error:  # whatever a damaged file makes numpy raise
         raise FormatError(f"{path} holds no isolated signs, or it is damaged ({error!s:.200})") from error
 
 
-def _read_clips(data: Arrays) -> list[IsolatedClip]:
-    """Clips as `pack` packs them; words and signers are named by their numbers."""
+def _read_clips(data: Arrays, words: Sequence[str] | None) -> list[IsolatedClip]:
+    count, frames = len(data["label"]), int(data["start"][-1])
+    faceless: Arrays = {"face": np.full((len(data["pose"]), len(FACE_POINTS), 3), np.nan, np.float16)}
+    data = faceless | data
+    bodies = _body_rows(data, count, frames)
+    aspects = _known_aspects(data["aspect"], data.get("source", np.full(count, "")), data["face"], bodies)
+    rates = np.nan_to_num(data.get("fps", np.full(count, FPS)), nan=UNKNOWN_FPS)
+    segments = data.get("segment", np.full((count, 2), np.nan))
     clips = []
-    segments = data.get("segment", np.full((len(data["label"]), 2), np.nan))
-    for (word, signer, number), start, end, aspect, segment in zip(
-        data["label"], data["start"][:-1], data["start"][1:], data["aspect"], segments, strict=True
-    ):
-        part = slice(int(start), int(end))
-        landmarks = Landmarks(
-            body=data["pose"][part].astype(np.float32),
-            left_hand=data["left_hand"][part].astype(np.float32),
-            right_hand=data["right_hand"][part].astype(np.float32),
-            face=data["face"][part].astype(np.float32),
-            face_points=FACE_POINTS,
-            times=data["time"][part].astype(np.float64),
-            size=(round(float(aspect) * _HEIGHT), _HEIGHT),
-        )
-        known = None if np.isnan(segment).any() else Segment(float(segment[0]), float(segment[1]))
-        clips.append(IsolatedClip(str(word), str(signer), str(number), landmarks, known))
-    return clips
-
-
-def _read_wlasl(glosses: Sequence[str], data: Arrays) -> list[IsolatedClip]:
-    bodies = np.concatenate([[0], np.cumsum(data["observed"], dtype=np.int64)])
-    aspects = _known_aspects(data["aspect"], data["source"], data["face"], bodies)
-    clips = []
-    for index, (word, signer, number) in enumerate(data["label"]):
-        frames = slice(int(data["start"][index]), int(data["start"][index + 1]))
+    for index, (word, signer, number) in enumerate(data["label"].tolist()):
+        part = slice(int(data["start"][index]), int(data["start"][index + 1]))
         observed = slice(int(bodies[index]), int(bodies[index + 1]))
-        left, right = (data[name][frames].astype(np.float32) for name in ("left_hand", "right_hand"))
+        left, right = (data[name][part].astype(np.float32) for name in ("left_hand", "right_hand"))
         body, face = (data[name][observed].astype(np.float32) for name in ("pose", "face"))
+        body[..., 3] = np.where(np.isnan(body[..., 3]), np.isfinite(body[..., 0]), body[..., 3])
         landmarks = Landmarks(
-            body=_held_body(body, left, right),
+            body=body if len(body) == len(left) else _held_body(body, left, right),
             left_hand=left,
             right_hand=right,
             face=_held(face, len(left)),
             face_points=FACE_POINTS,
-            times=np.arange(len(left)) / float(data["fps"][index]),
+            times=data["time"][part] if "time" in data else np.arange(len(left)) / float(rates[index]),
             size=(round(float(aspects[index]) * _HEIGHT), _HEIGHT),
         )
-        clips.append(IsolatedClip(glosses[word], str(signer) if signer >= 0 else "", str(number), landmarks))
+        segment = None if np.isnan(segments[index]).any() else Segment(*map(float, segments[index]))
+        name = str(word) if words is None else words[word]
+        clips.append(IsolatedClip(name, str(signer) if signer >= 0 else "", str(number), landmarks, segment))
     return clips
+
+
+def _body_rows(data: Arrays, count: int, frames: int) -> NDArray[np.int64]:
+    """(N + 1,) first row of `pose` and `face` of every clip: all its frames, its first ones, or one for the clip."""
+    if "observed" in data:
+        return np.concatenate([[0], np.cumsum(data["observed"], dtype=np.int64)])
+    rows = data["start"].astype(np.int64) if len(data["pose"]) == frames else np.arange(count + 1)
+    if rows[-1] != len(data["pose"]):
+        bodies = f"{len(data['pose'])} bodies for {count} clips of {frames} frames"
+        raise FormatError(f"{bodies}: give one for each clip, or one for each frame")
+    return rows
 
 
 def _known_aspects(
@@ -208,16 +206,18 @@ def _known_aspects(
         faces: (frames, 60, 3) image-normalised, of all clips.
         first: (N + 1,) first row of `faces` of every clip.
     """
-    known = aspects.astype(np.float64)
+    filled = aspects.astype(np.float64)
+    if not np.isnan(filled).any():
+        return filled
     points = faces.astype(np.float64)
     width = np.abs(points[:, _CHEEKS[0], 0] - points[:, _CHEEKS[1], 0])
     height = np.maximum(np.abs(points[:, _FOREHEAD, 1] - points[:, _CHIN, 1]), 1e-3)
-    for source in np.unique(sources[np.isnan(known)]):
-        unknown = np.flatnonzero((sources == source) & np.isnan(known))
+    for source in np.unique(sources[np.isnan(filled)]):
+        unknown = np.flatnonzero((sources == source) & np.isnan(filled))
         ratios = np.concatenate([(width / height)[first[i] : first[i + 1]] for i in unknown])
         ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
-        known[unknown] = np.clip(FACE_RATIO / np.median(ratios), *ASPECTS) if len(ratios) else 4 / 3
-    return known
+        filled[unknown] = np.clip(FACE_RATIO / np.median(ratios), *ASPECTS) if len(ratios) else _UNKNOWN_ASPECT
+    return filled
 
 
 def _held(points: Points, frames: int) -> Points:
@@ -229,16 +229,16 @@ def _held(points: Points, frames: int) -> Points:
 
 def _held_body(body: Points, left: Points, right: Points) -> Points:
     """(n, 33, 4) observed body to (T, 33, 4), with wrists from the (T, 21, 3) hands beyond what was observed."""
-    observed = min(len(body), len(left))
+    observed = min(len(body), len(left)) if len(body) > 1 else 0  # a single body is that of the whole clip
     steady = np.median(body[max(0, observed - 5) : observed], axis=0, keepdims=True) if observed else body[:1]
     whole = np.concatenate([body[:observed], _held(steady.astype(np.float32), len(left) - observed)])
     assert whole.shape[1:] == (BODY_POINTS, 4)
     whole[observed:, _ARM_POINTS, 3] = 0.0
     for wrist, hand in ((_LEFT_WRIST, left), (_RIGHT_WRIST, right)):
-        place, visible = _wrist_path(hand)
+        position, visible = _wrist_path(hand)
         if observed and np.isfinite(whole[observed - 1, wrist, :2]).all():
-            place, visible = _from_body(place, visible, whole[:observed, wrist], observed)
-        whole[observed:, wrist, :2] = place[observed:]
+            position, visible = _from_body(position, visible, whole[:observed, wrist], observed)
+        whole[observed:, wrist, :2] = position[observed:]
         whole[observed:, wrist, 3] = visible[observed:]
     return whole
 
@@ -246,25 +246,27 @@ def _held_body(body: Points, left: Points, right: Points) -> Points:
 def _wrist_path(hand: Points) -> tuple[Points, Points]:
     """(T, 21, 3) hand to (T, 2) places of its wrist and (T,) their visibility, straight over short gaps."""
     frames = np.arange(len(hand))
-    seen = np.flatnonzero(np.isfinite(hand[:, 0, :2]).all(axis=1))
-    if not len(seen):
+    detected = np.flatnonzero(np.isfinite(hand[:, 0, :2]).all(axis=1))
+    if not len(detected):
         return np.zeros((len(hand), 2), np.float32), np.zeros(len(hand), np.float32)
-    place = np.stack([np.interp(frames, seen, hand[seen, 0, axis]) for axis in (0, 1)], axis=1)
-    after = np.minimum(np.searchsorted(seen, frames), len(seen) - 1)
-    before = np.maximum(np.searchsorted(seen, frames, side="right") - 1, 0)
-    is_bridged = (seen[before] <= frames) & (seen[after] >= frames) & (seen[after] - seen[before] <= BRIDGED)
-    visible = np.where(seen[after] == frames, _SEEN, np.where(is_bridged, _GUESSED, 0.0))
-    return place.astype(np.float32), visible.astype(np.float32)
+    position = np.stack([np.interp(frames, detected, hand[detected, 0, axis]) for axis in (0, 1)], axis=1)
+    after = np.minimum(np.searchsorted(detected, frames), len(detected) - 1)
+    before = np.maximum(np.searchsorted(detected, frames, side="right") - 1, 0)
+    is_bridged = (
+        (detected[before] <= frames) & (detected[after] >= frames) & (detected[after] - detected[before] <= BRIDGED)
+    )
+    visible = np.where(detected[after] == frames, _SEEN, np.where(is_bridged, _GUESSED, 0.0))
+    return position.astype(np.float32), visible.astype(np.float32)
 
 
-def _from_body(place: Points, visible: Points, wrist: Points, observed: int) -> tuple[Points, Points]:
+def _from_body(position: Points, visible: Points, wrist: Points, observed: int) -> tuple[Points, Points]:
     """Bridge the gap between the last (n, 4) wrist that the body showed and the hand's first sighting after it."""
     later = np.flatnonzero(visible[observed:] > 0)
     gap = int(later[0]) if len(later) else 0
     if not 0 < gap <= BRIDGED or wrist[-1, 3] < _GUESSED:
-        return place, visible
-    place, visible = place.copy(), visible.copy()
+        return position, visible
+    position, visible = position.copy(), visible.copy()
     share = (np.arange(1, gap + 1, dtype=np.float32) / (gap + 1))[:, None]
-    place[observed : observed + gap] = wrist[-1, :2] * (1 - share) + place[observed + gap] * share
+    position[observed : observed + gap] = wrist[-1, :2] * (1 - share) + position[observed + gap] * share
     visible[observed : observed + gap] = _GUESSED
-    return place, visible
+    return position, visible

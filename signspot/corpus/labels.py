@@ -93,11 +93,11 @@ def read_labels(folder: Path, videos: Collection[str]) -> Iterator[Label]:
 def video_id(name: str, videos: Collection[str]) -> str | None:
     """The id of the video that a label names: by its id, or by the path of its file, whatever folder that begins in."""
     plain = name.replace("\\", "/")
-    suffix = next((each for each in sorted(MEDIA_SUFFIXES) if plain.lower().endswith(each)), "")
+    suffix = next((ending for ending in sorted(MEDIA_SUFFIXES) if plain.lower().endswith(ending)), "")
     stem = plain[: len(plain) - len(suffix)] if suffix else plain
     parts = stem.split("/")
     tries = [name, plain, *("/".join(parts[first:]) for first in range(len(parts)))]
-    return next((each for each in tries if each in videos), None)
+    return next((candidate for candidate in tries if candidate in videos), None)
 
 
 def label_of(spotting: Spotting) -> Label:
@@ -106,11 +106,11 @@ def label_of(spotting: Spotting) -> Label:
     The confidence is the score; where a person has decided, it is 1 for a yes and 0 for a no.
     """
     decided = {"yes": 1.0, "no": 0.0}.get(spotting.decision, spotting.score)
-    known = (spotting.word, spotting.video, spotting.time, decided, spotting.source)
+    values = (spotting.word, spotting.video, spotting.time, decided, spotting.source)
     rights = {name: getattr(spotting, name) for name in RIGHTS}
     if spotting.source is LabelSource.MOUTHING or spotting.start > spotting.end:
-        return Label(*known, **rights)
-    return Label(*known, spotting.start, spotting.end, **rights)
+        return Label(*values, **rights)
+    return Label(*values, spotting.start, spotting.end, **rights)
 
 
 def _is_readable(path: Path) -> bool:
@@ -131,10 +131,10 @@ def _read(path: Path) -> Iterator[Label]:
 
 
 def _holds_spottings(path: Path) -> bool:
-    """Whether the first line of a JSON Lines file has a score, as spottings do, and no confidence, as labels do."""
+    """Whether the first line of a JSON Lines file has a score, as spottings do, and no number as its confidence."""
     number, first = next(numbered_lines(path), (1, "{}"))
     row = parse_json(first, str(path), number)
-    return isinstance(row, dict) and "score" in row and "confidence" not in row
+    return isinstance(row, dict) and "score" in row and not isinstance(row.get("confidence"), int | float)
 
 
 def are_beside(
@@ -151,32 +151,32 @@ def are_beside(
     by_video: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for other in others:
         by_video[other.video].append((other.segment.middle, other.word))
-    for own in by_video.values():
-        own.sort()
-    found = []
+    for times in by_video.values():
+        times.sort()
+    beside = []
     for label in labels:
-        own, middle = by_video.get(label.video, []), label.segment.middle
-        first = bisect_left(own, middle - within, key=_time)
-        last = bisect_right(own, middle + within, key=_time)
-        found.append(any(alike(word, label.word) for _, word in own[first:last]))
-    return found
+        times, middle = by_video.get(label.video, []), label.segment.middle
+        first = bisect_left(times, middle - within, key=_time)
+        last = bisect_right(times, middle + within, key=_time)
+        beside.append(any(alike(word, label.word) for _, word in times[first:last]))
+    return beside
 
 
-def _time(place: tuple[float, str]) -> float:
-    return place[0]
+def _time(entry: tuple[float, str]) -> float:
+    return entry[0]
 
 
-def contradicted(mouthed: Sequence[Label], found: Sequence[Label]) -> list[bool]:
+def contradicted(mouthed: Sequence[Label], signed: Sequence[Label]) -> list[bool]:
     """For each label M, whether signs say otherwise: a label D of another word is at its place, and none of its own.
 
     Only labels of mouthings can be contradicted, never what a person verified.
 
     Args:
         mouthed: labels M, or V.
-        found: labels D.
+        signed: labels D.
     """
-    same = are_beside(mouthed, found, SAME_PLACE, str.__eq__)
-    other = are_beside(mouthed, found, OTHER_PLACE, str.__ne__)
+    same = are_beside(mouthed, signed, SAME_PLACE, str.__eq__)
+    other = are_beside(mouthed, signed, OTHER_PLACE, str.__ne__)
     return [
         label.source is LabelSource.MOUTHING and is_other and not is_same
         for label, is_same, is_other in zip(mouthed, same, other, strict=True)

@@ -106,7 +106,7 @@ def _sign_span(clip: SourceClip) -> Segment | None:
 
 def _citizen_splits(folder: Path) -> list[Path]:
     """The lists of ASL Citizen in a folder, or in its folder `splits`."""
-    paths = [place / name for place in (folder / "splits", folder) for name in _CITIZEN_SPLITS]
+    paths = [parent / name for parent in (folder / "splits", folder) for name in _CITIZEN_SPLITS]
     return [path for path in paths if path.is_file() and set(_CITIZEN_COLUMNS) <= set(_header(path))]
 
 

@@ -93,26 +93,26 @@ class _Columns:
         return [None] * self.count if value is None else self._values(f"features.{kind}", value, self.count)
 
     def _values(self, column: str, value: Any, count: int | None) -> list[Any]:
-        found = plain(value)
-        if isinstance(found, Mapping):
-            found = self._by_key(found)
-        found = _as_list(found)
-        if found is None:
+        values = plain(value)
+        if isinstance(values, Mapping):
+            values = self._by_key(values)
+        values = _as_list(values)
+        if values is None:
             raise DictionaryError(f"{self.path}: column 'videos.{column}' is missing or is no list")
-        if count is not None and len(found) != count:
+        if count is not None and len(values) != count:
             raise DictionaryError(
-                f"{self.path}: column 'videos.{column}' has {len(found):,} values for {count:,} videos. "
+                f"{self.path}: column 'videos.{column}' has {len(values):,} values for {count:,} videos. "
                 f"The file is damaged: get it again"
             )
-        return [plain(item) for item in found]
+        return [plain(item) for item in values]
 
-    def _by_key(self, found: Mapping[Any, Any]) -> list[Any]:
+    def _by_key(self, by_name: Mapping[Any, Any]) -> list[Any]:
         """The values of a column that is a dict, by position or by the video's name."""
         names = getattr(self, "names", [])
-        if names and all(isinstance(name, str) and name in found for name in names):
-            return [found[name] for name in names]
-        keys = list(found)
-        return [found[key] for key in (sorted(keys) if all(isinstance(key, int) for key in keys) else keys)]
+        if names and all(isinstance(name, str) and name in by_name for name in names):
+            return [by_name[name] for name in names]
+        keys = list(by_name)
+        return [by_name[key] for key in (sorted(keys) if all(isinstance(key, int) for key in keys) else keys)]
 
 
 def _name(value: Any) -> str:
@@ -156,17 +156,17 @@ def _segment(value: Any) -> Segment | None:
 
 
 def _embeddings(columns: _Columns, path: Path, names: list[str]) -> tuple[list[Embeddings | None], list[LeftOut]]:
-    found: list[Embeddings | None] = []
+    vectors: list[Embeddings | None] = []
     problems: list[LeftOut] = []
     for name, value in zip(names, columns.features("mlp"), strict=True):
         vector = _unit(value)
-        found.append(vector)
+        vectors.append(vector)
         if vector is None and value is not None:
             problems.append(LeftOut(path, f"the embedding of '{name}' is unusable (zero, NaN, or no vector)"))
-    sizes = {len(vector) for vector in found if vector is not None}
+    sizes = {len(vector) for vector in vectors if vector is not None}
     if len(sizes) > 1:
         raise DictionaryError(f"{path}: column 'videos.features.mlp' mixes vectors of {sorted(sizes)} numbers")
-    return found, problems
+    return vectors, problems
 
 
 def _unit(value: Any) -> Embeddings | None:
@@ -196,14 +196,14 @@ def _links(columns: _Columns, ids: list[str]) -> dict[str, str]:
 def _synonyms(columns: _Columns, words: list[str]) -> dict[str, tuple[str, ...]]:
     """Words of the dictionary that its metadata call the same, similar or related; both ways."""
     spelling = {normalise_word(word): word for word in reversed(words) if word}
-    found: dict[str, dict[str, None]] = {}
+    synonyms: dict[str, dict[str, None]] = {}
     for column in _SYNONYM_COLUMNS:
         for word, others in zip(words, columns.optional(column), strict=True):
             for other in filter(None, (spelling.get(normalise_word(text)) for text in _texts(others))):
                 if word and other != word:
-                    found.setdefault(word, {})[other] = None
-                    found.setdefault(other, {})[word] = None
-    return {word: tuple(others) for word, others in found.items()}
+                    synonyms.setdefault(word, {})[other] = None
+                    synonyms.setdefault(other, {})[word] = None
+    return {word: tuple(others) for word, others in synonyms.items()}
 
 
 def _texts(value: Any) -> Iterable[str]:

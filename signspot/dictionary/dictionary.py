@@ -4,14 +4,18 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar, overload
 
-from signspot.errors import DictionaryError, UnknownWordError
+from signspot.errors import DictionaryError, SignspotError, UnknownWordError
+from signspot.io.html import image_address, table, text
 from signspot.types import Exemplar
 
 UNFINISHED = ".unfinished-dictionary"  # marks a folder in which a build was interrupted
+_SHOWN_WORDS, _THUMBNAIL_HEIGHT = 12, 80  # words and pixels of thumbnails in a notebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,18 @@ def unique_ids(names: Iterable[str]) -> list[str]:
     return list(ids)
 
 
+def _thumbnail(exemplars: Iterable[Exemplar]) -> str:
+    """The first exemplar that can be shown, as an image; empty where none can."""
+    from signspot.video.clips import thumbnail
+
+    for exemplar in exemplars:
+        if exemplar.path is not None and exemplar.path.suffix != ".pose":
+            with suppress(SignspotError):
+                image = thumbnail(exemplar.path, exemplar.segment.middle if exemplar.segment else None)
+                return f'<img alt="{text(exemplar.id)}" src="{image_address(image, _THUMBNAIL_HEIGHT)}">'
+    return ""
+
+
 _T = TypeVar("_T")
 
 
@@ -78,8 +94,8 @@ class Dictionary(Mapping[str, list[Exemplar]]):
             self._exemplars.setdefault(exemplar.word, []).append(exemplar)
         self._spellings: dict[str, list[str]] = {}
         for word in self._exemplars:
-            for text in {normalise_word(word), normalise_word(self.contents.normalised.get(word, word))}:
-                self._spellings.setdefault(text, []).append(word)
+            for spelling in {normalise_word(word), normalise_word(self.contents.normalised.get(word, word))}:
+                self._spellings.setdefault(spelling, []).append(word)
 
     def __getitem__(self, word: str) -> list[Exemplar]:
         return [exemplar for spelling in self.resolve(word) for exemplar in self._exemplars[spelling]]
@@ -96,6 +112,14 @@ class Dictionary(Mapping[str, list[Exemplar]]):
     def __repr__(self) -> str:
         count = len(self.contents.exemplars)
         return f"Dictionary({len(self):,} words, {count:,} exemplars, {len(self.problems):,} problems)"
+
+    def _repr_html_(self) -> str:
+        """The first words in a notebook, each with its number of exemplars and a thumbnail of one that is a video."""
+        rows = [
+            (text(word), str(len(exemplars)), _thumbnail(exemplars))
+            for word, exemplars in islice(self._exemplars.items(), _SHOWN_WORDS)
+        ]
+        return f"<p>{text(repr(self))}</p>{table(('word', 'exemplars', ''), rows)}"
 
     @overload
     def get(self, word: str, /) -> list[Exemplar] | None: ...
@@ -130,8 +154,8 @@ class Dictionary(Mapping[str, list[Exemplar]]):
     def synonyms(self, word: str) -> tuple[str, ...]:
         """Other words whose sign is the same or similar, as far as the source of the dictionary says so."""
         meant = self.resolve(word)
-        found = dict.fromkeys(other for one in meant for other in self.contents.synonyms.get(one, ()))
-        return tuple(other for other in found if other not in meant)
+        synonyms = dict.fromkeys(other for one in meant for other in self.contents.synonyms.get(one, ()))
+        return tuple(other for other in synonyms if other not in meant)
 
     def select(self, words: Iterable[str]) -> "Dictionary":
         """The dictionary with only these words.
@@ -140,8 +164,8 @@ class Dictionary(Mapping[str, list[Exemplar]]):
             UnknownWordError: one of them is not in it.
         """
         chosen = {spelling for word in words for spelling in self.resolve(word)}
-        kept = tuple(exemplar for exemplar in self.exemplars if exemplar.word in chosen)
-        return self.with_exemplars(kept)
+        exemplars = tuple(exemplar for exemplar in self.exemplars if exemplar.word in chosen)
+        return self.with_exemplars(exemplars)
 
     def with_exemplars(self, exemplars: Iterable[Exemplar]) -> "Dictionary":
         """The dictionary with other exemplars, all else kept."""

@@ -35,7 +35,7 @@ from signspot.io.checks import check_int, parse_json, path_inside, record_checke
 from signspot.io.files import explain_write_failure
 from signspot.io.processes import locked
 from signspot.io.progress import Progress, silent
-from signspot.io.text import read_text
+from signspot.io.text import LARGEST, read_bytes, read_text
 from signspot.types import Exemplar
 from signspot.video import VIDEO_SUFFIXES
 from signspot.video.probing import page_problem, video_problem
@@ -254,7 +254,7 @@ def _part_of(note: Any) -> dict[str, Any]:
     """
     values = {name: note.get(name) or "" for name in ("address", "etag", "modified")} if isinstance(note, dict) else {}
     if not values or not all(
-        isinstance(each, str) and each.isascii() and each.isprintable() for each in values.values()
+        isinstance(text, str) and text.isascii() and text.isprintable() for text in values.values()
     ):
         raise FormatError("a note of a part must hold its address and its marks")
     total = note.get("total")
@@ -502,19 +502,23 @@ _fetched = record_checker(Fetched)
 
 
 def read_manifest(folder: Path) -> dict[str, Fetched]:
-    """Files fetched into a folder, by name; lines that a crash has left unfinished are passed over."""
+    """Files fetched into a folder, by name; lines that a crash has left unfinished are passed over.
+
+    Raises:
+        FormatError: it cannot be read, or is larger than any text file.
+    """
     path = folder / FILE_NAME
-    found: dict[str, Fetched] = {}
+    entries: dict[str, Fetched] = {}
     if not path.is_file():
-        return found
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        return entries
+    for line in read_bytes(path, LARGEST).decode("utf-8", errors="replace").splitlines():
         try:
             entry = _fetched(json.loads(line)) if line.strip() else None
         except (ValueError, TypeError, RecursionError, FormatError):
             continue
         if entry is not None:
-            found[entry.name] = entry
-    return found
+            entries[entry.name] = entry
+    return entries
 
 
 def add_to_manifest(folder: Path, entry: Fetched) -> None:
@@ -574,7 +578,7 @@ def _fetch(
     downloads: Sequence[Download], folder: Path, options: DownloadOptions | None, progress: Progress
 ) -> FetchReport:
     downloader = Downloader(options)
-    known = read_manifest(folder)
+    manifest = read_manifest(folder)
     fetched: list[Path] = []
     kept: list[Path] = []
     problems: list[LeftOut] = []
@@ -583,7 +587,7 @@ def _fetch(
         name = safe_path(download.name)
         try:
             target = path_inside(folder, name, "the file")
-            if _is_there(target, known.get(name), download):
+            if _is_there(target, manifest.get(name), download):
                 kept.append(target)
                 continue
             _refuse_player_page(download.url, target)

@@ -36,63 +36,63 @@ def open_dictionary(path: str | os.PathLike[str]) -> Dictionary:
         DictionaryError: it is no dictionary, or nothing in it can be read.
         UnsafeFileError: a pickle asks to run code.
     """
-    place = Path(path)
+    source = Path(path)
     try:
-        contents = _read_folder(place) if place.is_dir() else _read_file(place)
+        contents = _read_folder(source) if source.is_dir() else _read_file(source)
     except OSError as error:
-        raise DictionaryError(f"cannot read {place}: {error.strerror or error}") from error
-    home = place if place.is_dir() else place.parent
-    return Dictionary(keep_readable(contents, place), home)
+        raise DictionaryError(f"cannot read {source}: {error.strerror or error}") from error
+    home = source if source.is_dir() else source.parent
+    return Dictionary(keep_readable(contents, source), home)
 
 
-def _read_folder(place: Path) -> Contents:
-    if (place / DICTIONARY_FILE).is_file():
-        return read_json(place / DICTIONARY_FILE)
-    if (place / UNFINISHED).is_file():
+def _read_folder(source: Path) -> Contents:
+    if (source / DICTIONARY_FILE).is_file():
+        return read_json(source / DICTIONARY_FILE)
+    if (source / UNFINISHED).is_file():
         raise DictionaryError(
-            f"{place} is an unfinished dictionary: its building was stopped. Run signspot dictionary build again with "
+            f"{source} is an unfinished dictionary: its building was stopped. Run signspot dictionary build again with "
             "the same folders: it goes on"
         )
-    if (place / BSLDICT_FILE).is_file():
-        return read_bsldict(place / BSLDICT_FILE)
-    chosen = table_in(place)
+    if (source / BSLDICT_FILE).is_file():
+        return read_bsldict(source / BSLDICT_FILE)
+    chosen = table_in(source)
     if chosen:
         return read_table(chosen)
-    return read_folder(place)
+    return read_folder(source)
 
 
-def _read_file(place: Path) -> Contents:
-    if not place.exists():
-        raise DictionaryError(f"no dictionary at {place}: there is no such file or folder")
-    suffix = place.suffix.lower()
+def _read_file(source: Path) -> Contents:
+    if not source.exists():
+        raise DictionaryError(f"no dictionary at {source}: there is no such file or folder")
+    suffix = source.suffix.lower()
     if suffix == ".json":
-        return read_json(place)
+        return read_json(source)
     if suffix in TABLE_SUFFIXES:
-        return read_table(place)
+        return read_table(source)
     if suffix in (".pkl", ".pickle"):
-        return read_bsldict(place)
+        return read_bsldict(source)
     if suffix in MEDIA_SUFFIXES:
         raise DictionaryError(
-            f"{place} is one video, not a dictionary. Name it after its word, put it into a folder, give that"
+            f"{source} is one video, not a dictionary. Name it after its word, put it into a folder, give that"
         )
     if suffix == ".eaf":
         raise DictionaryError(
-            f"{place} is annotated footage. Cut its signs out first: signspot dictionary build {place} dictionary/"
+            f"{source} is annotated footage. Cut its signs out first: signspot dictionary build {source} dictionary/"
         )
     raise DictionaryError(
-        f"{place} is no dictionary. Give a folder of videos named after their words, a CSV table, "
+        f"{source} is no dictionary. Give a folder of videos named after their words, a CSV table, "
         f"a dictionary.json or bsldict_v1.pkl"
     )
 
 
-def keep_readable(contents: Contents, place: Path) -> Contents:
+def keep_readable(contents: Contents, source: Path) -> Contents:
     """Leave out the exemplars whose file cannot be read, and say so in the problems.
 
     An exemplar that carries an embedding stays, without its file.
 
     Args:
         contents: exemplars as a reader found them.
-        place: the dictionary, for the message.
+        source: the dictionary, for the message.
 
     Raises:
         DictionaryError: nothing is left.
@@ -100,20 +100,20 @@ def keep_readable(contents: Contents, place: Path) -> Contents:
     paths = list({exemplar.path for exemplar in contents.exemplars})  # a table may name one video thousands of times
     with ThreadPoolExecutor(_THREADS) as pool:  # opening waits for the disk, and lets go of the interpreter
         messages = dict(zip(paths, pool.map(file_problem, paths), strict=True))
-    kept: list[Exemplar] = []
+    readable: list[Exemplar] = []
     problems = list(contents.problems)
     for exemplar in contents.exemplars:
         message = messages[exemplar.path]
         if message is None or exemplar.path is None:
-            kept.append(exemplar)
+            readable.append(exemplar)
             continue
         problems.append(LeftOut(exemplar.path, message))
         if exemplar.embedding is not None:
-            kept.append(replace(exemplar, path=None))
-    if not kept:
+            readable.append(replace(exemplar, path=None))
+    if not readable:
         first = f" The first of {len(problems):,}: {problems[0]}" if problems else ""
-        raise DictionaryError(f"nothing in {place} can be used as an exemplar.{first}")
-    return replace(contents, exemplars=tuple(kept), problems=tuple(problems))
+        raise DictionaryError(f"nothing in {source} can be used as an exemplar.{first}")
+    return replace(contents, exemplars=tuple(readable), problems=tuple(problems))
 
 
 def file_problem(path: Path | None) -> str | None:
@@ -164,14 +164,14 @@ def natural_order(name: str) -> list[tuple[str, int, str]]:
 
 
 def _media_below(folder: Path) -> Iterator[Path]:
-    seen = {folder.resolve()}
-    for place, folders, files in os.walk(folder, followlinks=True):
-        below = {name: (Path(place) / name).resolve() for name in folders if not _passed_over(Path(place) / name)}
-        folders[:] = [name for name, target in below.items() if target not in seen]  # a link may lead in a circle
-        seen.update(below.values())
+    visited = {folder.resolve()}
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        below = {name: (Path(parent) / name).resolve() for name in folders if not _passed_over(Path(parent) / name)}
+        folders[:] = [name for name, target in below.items() if target not in visited]  # a link may lead in a circle
+        visited.update(below.values())
         for name in files:
             if Path(name).suffix.lower() in MEDIA_SUFFIXES and not name.startswith("."):
-                yield Path(place) / name
+                yield Path(parent) / name
 
 
 def _passed_over(folder: Path) -> bool:

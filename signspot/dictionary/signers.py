@@ -130,8 +130,8 @@ class FaceDescriber:
         with open_video(path, max_side=640) as video:
             rate = max(_LOOKS / max(video.info.duration, 1e-3), 1e-3)
             looks = [self.describe_image(frame.image) for frame in islice(video.resampled(rate), _LOOKS)]
-        seen = [look for look in looks if look is not None]
-        return np.median(seen, axis=0) if seen else None
+        descriptors = [look for look in looks if look is not None]
+        return np.median(descriptors, axis=0) if descriptors else None
 
 
 def identify_signers(
@@ -186,10 +186,10 @@ def name_groups(given: dict[str, str], groups: dict[str, int]) -> dict[str, str]
     names: dict[int, str] = {}
     unnamed = 0
     for group, _ in Counter(groups.values()).most_common():
-        known = Counter(given[name] for name, other in groups.items() if other == group and given.get(name))
-        if not known:
+        votes = Counter(given[name] for name, other in groups.items() if other == group and given.get(name))
+        if not votes:
             unnamed += 1
-        names[group] = known.most_common(1)[0][0] if known else f"signer {unnamed}"
+        names[group] = votes.most_common(1)[0][0] if votes else f"signer {unnamed}"
     return {name: names[group] for name, group in groups.items()}
 
 

@@ -59,10 +59,10 @@ def read_table(path: Path) -> Contents:
         DictionaryError: a needed column is missing, or the file is no table.
     """
     text = _text(path)
-    found = _header(text)
-    missing = _missing_columns(found)
+    header = _header(text)
+    missing = _missing_columns(header)
     if missing:
-        columns = ", ".join(found) or "none"
+        columns = ", ".join(header) or "none"
         raise DictionaryError(
             f"{path}, line 1: no column {' and no column '.join(missing)}; found: {columns}. "
             f"The first line must name the columns: file, word, and if you like signer, source, licence"
@@ -113,8 +113,8 @@ def _column(name: str) -> str:
     return next((ours for ours, names in _NAMES.items() if plain in names), plain)
 
 
-def _missing_columns(found: list[str]) -> list[str]:
-    return [f"'{name}'" for name in _NEEDED if name not in found]
+def _missing_columns(header: list[str]) -> list[str]:
+    return [f"'{name}'" for name in _NEEDED if name not in header]
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, TableRow, str]]:

@@ -68,6 +68,15 @@ class Gallery:
         joined = None if codes is None else codes.reshape(-1, *codes.shape[2:])
         return cls(shown, views.reshape(-1, dimension), rows, mirrored, joined)
 
+    @classmethod
+    def of_views(cls, exemplars: Iterable[Exemplar], views: "Sequence[SignViews]") -> "Gallery":
+        """Put exemplars and their views together; without frame codes, unless all have them."""
+        codes = [view.codes for view in views if view.codes is not None]
+        if codes and len(codes) < len(views):
+            logger.warning("some exemplars have no frame codes: embeddings alone are compared")
+        joined = np.stack(codes) if len(codes) == len(views) else None
+        return cls.of(exemplars, np.stack([view.embeddings for view in views]), joined)
+
     def of_words(self, words: Iterable[str]) -> "Gallery":
         """The part of it that shows these words, in their order."""
         rows = np.concatenate([np.empty(0, np.int64), *(self.words[word] for word in words)])
@@ -123,11 +132,7 @@ class ExemplarEmbedder:
         if not kept:
             names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
             raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
-        codes = [view.codes for view in views if view.codes is not None]
-        if codes and len(codes) < len(views):
-            logger.warning("some exemplars have no frame codes: embeddings alone are compared")
-        joined = np.stack(codes) if len(codes) == len(views) else None
-        return Gallery.of(kept, np.stack([view.embeddings for view in views]), joined)
+        return Gallery.of_views(kept, views)
 
     def embed(self, exemplar: Exemplar, *, mirror: bool = False) -> SignViews:
         """An exemplar's views."""

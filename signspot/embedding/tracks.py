@@ -209,7 +209,7 @@ def read_kept(entry: Path) -> Track:
     track = read_track(entry)
     with suppress(OSError):
         os.utime(entry)
-    trim(entry.parents[1], limit(), SUFFIX)  # the track is in memory: even its own entry may go
+    trim(entry.parents[1], limit(), SUFFIX)
     return track
 
 

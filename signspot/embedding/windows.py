@@ -1,9 +1,12 @@
 """From a source to a track: decode once, embed every window, in bounded memory but for the track itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from queue import Full, Queue
+from threading import Event, Thread
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +28,7 @@ from signspot.types import Grid, Segment, Track
 from signspot.video.reader import open_video
 
 FloatArray = NDArray[np.floating[Any]]
+_AHEAD = 2  # chunks that are decoded before they are wanted
 Output = Literal["embeddings", "features"]  # of the whole encoder, or of its trunk
 
 
@@ -52,12 +56,45 @@ def embed(
     report, contract = progress or silent, encoder.contract
     embedder = SourceEmbedder(encoder, stride, buffer)
     opened = READERS[contract.kind].open(contract, source, estimating, report)
-    for chunk in opened.chunks:
+    for chunk in made_ahead(opened.chunks) if contract.kind == "rgb" else opened.chunks:
         embedder.push(chunk)
     embedded = embedder.finish()
     grid = Grid(contract.fps, contract.frames, stride, embedded.frames, opened.origin)
     report(embedded.frames, embedded.frames)
     return Track(embedded.rows, grid, encoder.hash, opened.name, opened.digest, embedded.codes)
+
+
+def made_ahead(chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """The same chunks, of which another thread makes the next ones: a video is decoded while windows are computed."""
+    ready: Queue[FloatArray | BaseException | None] = Queue(_AHEAD)
+    is_over = Event()
+
+    def put(what: FloatArray | BaseException | None) -> None:
+        while not is_over.is_set():
+            with suppress(Full):
+                ready.put(what, timeout=0.1)
+                return
+
+    def make() -> None:
+        try:
+            for chunk in chunks:
+                put(chunk)
+                if is_over.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    thread = Thread(target=make, daemon=True)
+    thread.start()
+    try:
+        while (chunk := ready.get()) is not None:
+            if isinstance(chunk, BaseException):
+                raise chunk
+            yield chunk
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def embed_chunks(encoder: Encoder, chunks: Iterable[FloatArray], output: Output = "embeddings") -> FloatArray:

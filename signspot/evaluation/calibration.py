@@ -58,12 +58,12 @@ def false_alarms(
         options: how to spot; of any threshold.
     """
     low = replace(options or SpotOptions(), threshold=LOWEST, false_alarms_per_hour=None)
-    found: list[float] = []
+    scores: list[float] = []
     seconds = 0.0
     for source in sources:
         searched = spotter.search(source, gallery, low)
         seconds += searched.track.grid.frames / searched.track.grid.fps
-        found.extend(spotting.score for spotting in searched.spottings)
-    if not found:
+        scores.extend(spotting.score for spotting in searched.spottings)
+    if not scores:
         raise OptionsError("nothing at all was spotted in the background; there is nothing to calibrate with")
-    return FalseAlarms(np.sort(np.array(found, np.float32))[::-1], seconds / 3600, len(gallery.words))
+    return FalseAlarms(np.sort(np.array(scores, np.float32))[::-1], seconds / 3600, len(gallery.words))

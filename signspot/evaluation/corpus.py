@@ -23,8 +23,8 @@ from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_q
 from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection
-from signspot.metrics.localisation import LocalisationAccuracy
-from signspot.metrics.ranking import Group
+from signspot.metrics.localisation import Tolerance
+from signspot.metrics.ranking import Group, GroupedValues
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.contract import Encoder
 from signspot.spotting.options import SpotOptions
@@ -151,26 +151,26 @@ def score(
         gallery: that it was searched for.
         searched: each video's name and what was found in it at a low threshold.
         threshold: from which on a spotting counts.
-        by_rate: it also has to mean as few false alarms per hour as a search with default options allows.
+        by_rate: instead, it is one that a search with default options finds.
     """
     words = {exemplar.word for exemplar in gallery.exemplars}
-    found = list(searched)
-    grids = {name: each.track.grid for name, each in found}
-    known = any(corpus.signs(name) for name in corpus.videos)
-    queries = find_queries(corpus, grids, words) if known else labelled_queries(corpus, grids, words)
+    results = list(searched)
+    grids = {name: result.track.grid for name, result in results}
+    has_truth = any(corpus.signs(name) for name in corpus.videos)
+    queries = find_queries(corpus, grids, words) if has_truth else labelled_queries(corpus, grids, words)
     asked: defaultdict[str, list[RetrievalQuery]] = defaultdict(list)
     for query in queries:
         asked[query.video].append(query)
-    retrieval, localisation = ClipRetrieval([exemplar.word for exemplar in gallery.exemplars]), LocalisationAccuracy()
-    detection, decided = (Detection(), Detection()) if known else (None, None)
-    for name, each in found:
-        _look_up(each, asked[name], retrieval, localisation)
+    retrieval, localised = ClipRetrieval([exemplar.word for exemplar in gallery.exemplars]), GroupedValues()
+    detection, decided = (Detection(), Detection()) if has_truth else (None, None)
+    for name, result in results:
+        _look_up(result, asked[name], retrieval, localised)
         if detection is not None and decided is not None:
             truths = [sign for sign in corpus.signs(name) if sign.word in words]
-            spottings = [replace(spotting, video=name) for spotting in each.spottings]
-            kept = [s for s in spottings if (each.is_default(s) if by_rate else s.score >= threshold)]
-            for several, into in ((spottings, detection), (kept, decided)):
-                into.add(name, each.track.grid.frames / each.track.grid.fps, several, truths)
+            spottings = [replace(spotting, video=name) for spotting in result.spottings]
+            decided_spottings = [replace(s, video=name) for s in result.decided(None if by_rate else threshold)]
+            for several, into in ((spottings, detection), (decided_spottings, decided)):
+                into.add(name, result.track.grid.frames / result.track.grid.fps, several, truths)
     return CorpusScores(
         encoder.name,
         encoder.hash,
@@ -181,13 +181,13 @@ def score(
         len(queries),
         bootstrap_mean(retrieval.queries.average_precisions),
         bootstrap_mean(retrieval.queries.hits(5)),
-        bootstrap_mean(localisation.hits),
+        bootstrap_mean(localised),
         None if detection is None or decided is None else _spotting_scores(detection, decided, threshold, len(words)),
     )
 
 
 def _look_up(
-    found: SearchResult, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localisation: LocalisationAccuracy
+    found: SearchResult, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localised: GroupedValues
 ) -> None:
     """Rank all exemplars for each query of a video, and look where its own word is most similar."""
     if not queries:
@@ -195,10 +195,11 @@ def _look_up(
     exemplars, times = found.gallery.exemplars, found.times
     scores = np.stack([found.curve(number) for number in range(len(exemplars))], axis=1)
     for query in queries:
-        place = slice(*np.searchsorted(times, (query.span.start, query.span.end + 1e-9)).tolist())
-        own = [column for column, exemplar in enumerate(exemplars) if exemplar.word == query.word]
-        retrieval.add(query.word, query.times, scores[place], times[place])
-        localisation.add_curve(query.word, times[place], scores[place][:, own].max(axis=1), query.times)
+        window = slice(*np.searchsorted(times, (query.span.start, query.span.end + 1e-9)).tolist())
+        columns = [column for column, exemplar in enumerate(exemplars) if exemplar.word == query.word]
+        retrieval.add(query.word, query.times, scores[window], times[window])
+        peak = times[window][scores[window][:, columns].max(axis=1).argmax()]
+        localised.add(query.word, float(Tolerance().accepts(peak, query.times)))
 
 
 def _spotting_scores(detection: Detection, decided: Detection, threshold: float, words: int) -> SpottingScores:
@@ -223,11 +224,11 @@ def _spotting_scores(detection: Detection, decided: Detection, threshold: float,
 
 def _ratio(numerators: NDArray[np.float64], denominators: NDArray[np.float64]) -> Interval:
     """A ratio with its interval over videos; of one video there is no telling."""
-    made = bootstrap_ratio(numerators, denominators)
-    return made if len(numerators) > 1 else replace(made, low=math.nan, high=math.nan)
+    interval = bootstrap_ratio(numerators, denominators)
+    return interval if len(numerators) > 1 else replace(interval, low=math.nan, high=math.nan)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(part) for name, part in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -101,15 +101,15 @@ def measure_mouthing(
     asked = [row for row in rows if row[2]]
     scores: list[MouthingScore] = []
     reliability = {}
-    for done, ((name, shown, trials), model) in enumerate(product(asked, models), 1):
-        answers = answer(MouthingSpotter(model), shown, trials)
+    for done, ((name, asked_clips, trials), model) in enumerate(product(asked, models), 1):
+        answers = answer(MouthingSpotter(model), asked_clips, trials)
         scores += score((model.name, name), trials, answers)
         if name == MAIN:
             reliability[model.name] = tuple(bin_reliability(answers.sure, answers.right))
             begun = np.array([not trial.ends or trial.share < 1 for trial in trials])
             if any(trial.ends and trial.share < 1 for trial in trials):
-                kept = [trial for trial, wanted in zip(trials, begun, strict=True) if wanted]
-                scores += score((model.name, "words only begun"), kept, answers.only(begun))
+                begun_trials = [trial for trial, wanted in zip(trials, begun, strict=True) if wanted]
+                scores += score((model.name, "words only begun"), begun_trials, answers.only(begun))
         progress(done, len(asked) * len(models))
     ordered = sorted(scores, key=lambda row: [model.name for model in models].index(row.spotter))
     return MouthingReport(tuple(ordered), reliability, _homophenes())
@@ -144,23 +144,23 @@ def _silent_trials(clips: Sequence[LipClip], questions: int, seed: int) -> list[
 def homophene_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Mouthed words that have a homophene, half of them asked for as they are, half as the word that looks the same."""
     alike = _words_by_look()
-    found: list[Trial] = []
+    chosen: list[Trial] = []
     for trial in trials:
         others = [word for word in alike[visemes_of(trial.word)] if word != trial.word]
         if trial.ends and others:
-            other = Trial(trial.clip, trial.start, others[len(found) % len(others)])  # which is not mouthed
-            found.append(trial if len(found) % 2 else other)
-    return found
+            other = Trial(trial.clip, trial.start, others[len(chosen) % len(others)])  # which is not mouthed
+            chosen.append(trial if len(chosen) % 2 else other)
+    return chosen
 
 
 @cache
 def _words_by_look() -> dict[tuple[str, ...], list[str]]:
     """Visemes → all words of the vocabularies that show them."""
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    words: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for unseen in (False, True):
         for word, shapes in read_vocabulary(unseen=unseen).visemes.items():
-            found[shapes].append(word)
-    return found
+            words[shapes].append(word)
+    return words
 
 
 def _homophenes() -> float:
@@ -181,8 +181,8 @@ def score(name: tuple[str, str], trials: Sequence[Trial], answers: Answers) -> l
     hours = float(answers.searched[~mouthed].sum()) / 3600  # that were searched for words that are not mouthed
     rows = []
     for threshold in THRESHOLDS:
-        found = answers.sure >= threshold
-        right = found & answers.right
+        labelled = answers.sure >= threshold
+        right = labelled & answers.right
         late = np.abs(answers.late[right])
         rows.append(
             MouthingScore(
@@ -190,9 +190,9 @@ def score(name: tuple[str, str], trials: Sequence[Trial], answers: Answers) -> l
                 threshold=threshold,
                 asked=len(trials),
                 mouthed=int(mouthed.sum()),
-                precision=float(right.sum() / found.sum()) if found.any() else float("nan"),
+                precision=float(right.sum() / labelled.sum()) if labelled.any() else float("nan"),
                 recall=float(right.sum() / mouthed.sum()) if mouthed.any() else float("nan"),
-                false_alarms_per_hour=float((found & ~mouthed).sum() / hours) if hours else float("nan"),
+                false_alarms_per_hour=float((labelled & ~mouthed).sum() / hours) if hours else float("nan"),
                 late=float(np.median(late)) if len(late) else float("nan"),
             )
         )
@@ -205,8 +205,8 @@ def bin_reliability(sure: Floats, right: NDArray[np.bool_]) -> list[ReliabilityB
     for low, high in pairwise(_BINS):
         inside = (sure >= low) & ((sure < high) | (high == 1))
         if inside.any():
-            said, share = float(sure[inside].mean()), float(right[inside].mean())
-            bins.append(ReliabilityBin(float(low), float(high), int(inside.sum()), said, share))
+            probability, share = float(sure[inside].mean()), float(right[inside].mean())
+            bins.append(ReliabilityBin(float(low), float(high), int(inside.sum()), probability, share))
     return bins
 
 
@@ -239,11 +239,11 @@ def as_text(report: MouthingReport) -> str:
 
 def _row(score: MouthingScore) -> str:
     numbers = (score.precision, score.recall, score.false_alarms_per_hour, score.late)
-    shown = [
+    measures = [
         "–" if value != value else f"{value:.{digits}f}" for value, digits in zip(numbers, (2, 2, 1, 2), strict=True)
     ]
-    said = (score.spotter, score.trials, f"{score.threshold:g}", str(score.asked), str(score.mouthed), *shown)
-    return f"| {' | '.join(said)} |"
+    cells = (score.spotter, score.trials, f"{score.threshold:g}", str(score.asked), str(score.mouthed), *measures)
+    return f"| {' | '.join(cells)} |"
 
 
 def write_report(report: MouthingReport, path: Path) -> None:

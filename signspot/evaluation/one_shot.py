@@ -4,7 +4,8 @@ Everything goes through `Spotter.identify` and the gallery that users search.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,6 +63,23 @@ class OneShotRanks:
     queries: int
     ranks: dict[Hashable, list[float]]  # by word
 
+    def scores(self, spotter: Spotter, options: SpotOptions) -> OneShotScores:
+        """Recalls and so on, with intervals over words."""
+
+        def recall(most: int) -> Interval:
+            return bootstrap_mean({word: [float(rank <= most) for rank in own] for word, own in self.ranks.items()})
+
+        return OneShotScores(
+            spotter.encoder.name,
+            spotter.encoder.hash,
+            options.match,
+            self.words,
+            self.queries,
+            *(recall(1), recall(5), recall(10)),
+            bootstrap_mean({word: [1 / rank for rank in own] for word, own in self.ranks.items()}),
+            float(np.median([rank for own in self.ranks.values() for rank in own])),
+        )
+
 
 def one_shot(
     spotter: Spotter,
@@ -71,7 +89,7 @@ def one_shot(
     seed: int = 0,
     options: SpotOptions | None = None,
     progress: Progress = silent,
-) -> OneShotScores:
+) -> OneShotRanks:
     """Look clips up, each among one exemplar per word, all by other signers than its own.
 
     Args:
@@ -85,26 +103,12 @@ def one_shot(
     Raises:
         OptionsError: there are no two words by two signers each.
     """
-    found = one_shot_ranks(spotter, clips, queries=queries, seed=seed, options=options, progress=progress)
-    return scores_of_ranks(spotter, options or SpotOptions(), found)
-
-
-def one_shot_ranks(
-    spotter: Spotter,
-    clips: Sequence[SignClip],
-    *,
-    queries: int = 1000,
-    seed: int = 0,
-    options: SpotOptions | None = None,
-    progress: Progress = silent,
-) -> OneShotRanks:
-    """As `one_shot`: the ranks that its scores follow from."""
     chosen = options or SpotOptions()
-    usable, views = _embedded(spotter, clips, chosen, lambda done, total: progress(done, len(clips) + queries))
+    usable, views = _embed(spotter, clips, chosen, lambda done: progress(done, len(clips) + queries))
     by_word: defaultdict[str, list[int]] = defaultdict(list)
     for number, clip in enumerate(usable):
         by_word[clip.word].append(number)
-    shared = {word for word, own in by_word.items() if len({usable[number].signer for number in own}) > 1}
+    shared = {word for word, numbers in by_word.items() if len({usable[number].signer for number in numbers}) > 1}
     if len(shared) < 2:
         raise OptionsError("one-shot identification needs at least two words by two known signers each")
     random = np.random.default_rng(seed)
@@ -114,32 +118,32 @@ def one_shot_ranks(
         by_signer[usable[number].signer].append(number)
     ranks: dict[Hashable, list[float]] = {}
     looked_up = 0
-    for signer, own in by_signer.items():
+    for signer, numbers in by_signer.items():
         progress(len(clips) + looked_up, len(clips) + len(asked))
-        looked_up += len(own)
+        looked_up += len(numbers)
         for _ in range(DRAWS):
-            gallery = _gallery(usable, views, _draw(by_word, usable, signer, random))
-            for number in own:
-                found = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
-                ranks.setdefault(usable[number].word, []).append(1.0 + found.index(usable[number].word))
+            drawn = _draw(by_word, usable, signer, random)
+            exemplars = [Exemplar(usable[number].word, str(number)) for number in drawn]
+            gallery = Gallery.of_views(exemplars, [views[number] for number in drawn])
+            for number in numbers:
+                words = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
+                ranks.setdefault(usable[number].word, []).append(1.0 + words.index(usable[number].word))
     return OneShotRanks(len(by_word), len(asked), ranks)
 
 
-def _embedded(
-    spotter: Spotter, clips: Sequence[SignClip], options: SpotOptions, progress: Progress
+def _embed(
+    spotter: Spotter, clips: Sequence[SignClip], options: SpotOptions, progress: Callable[[int], None]
 ) -> tuple[list[SignClip], list[SignViews]]:
     """Clips by known signers in which a sign can be seen, and how the encoder sees them."""
     embedder = ExemplarEmbedder(spotter.encoder, spotter.cache, options.seed)
     usable, views = [], []
     for done, clip in enumerate(clips):
-        progress(done, len(clips))
-        try:
+        progress(done)
+        with suppress(SignspotError):
             if clip.signer:
                 views.append(embedder.embed_source(clip.landmarks, mirror=options.mirror))
                 usable.append(clip)
-        except SignspotError:
-            continue
-    progress(len(clips), len(clips))
+    progress(len(clips))
     return usable, views
 
 
@@ -147,37 +151,5 @@ def _draw(
     by_word: dict[str, list[int]], clips: Sequence[SignClip], signer: str, random: np.random.Generator
 ) -> list[int]:
     """One clip of every word by another signer."""
-    found = []
-    for own in by_word.values():
-        others = [number for number in own if clips[number].signer != signer]
-        if others:
-            found.append(others[int(random.integers(len(others)))])
-    return found
-
-
-def _gallery(clips: Sequence[SignClip], views: Sequence[SignViews], shown: Sequence[int]) -> Gallery:
-    exemplars = [Exemplar(clips[number].word, str(number)) for number in shown]
-    codes = [views[number].codes for number in shown]
-    joined = np.stack([each for each in codes if each is not None]) if codes[0] is not None else None
-    return Gallery.of(exemplars, np.stack([views[number].embeddings for number in shown]), joined)
-
-
-def scores_of_ranks(spotter: Spotter, options: SpotOptions, found: OneShotRanks) -> OneShotScores:
-    """Recalls and so on, with intervals over words."""
-    ranks = found.ranks
-
-    def share(most: int) -> Interval:
-        return bootstrap_mean({word: [float(rank <= most) for rank in own] for word, own in ranks.items()})
-
-    return OneShotScores(
-        spotter.encoder.name,
-        spotter.encoder.hash,
-        options.match,
-        found.words,
-        found.queries,
-        share(1),
-        share(5),
-        share(10),
-        bootstrap_mean({word: [1 / rank for rank in own] for word, own in ranks.items()}),
-        float(np.median([rank for own in ranks.values() for rank in own])),
-    )
+    others = ([number for number in numbers if clips[number].signer != signer] for numbers in by_word.values())
+    return [numbers[int(random.integers(len(numbers)))] for numbers in others if numbers]

@@ -47,8 +47,8 @@ def find_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[st
     if not labels:
         raise OptionsError(f"no test word is known to be signed in the {len(videos)} test videos of {corpus.folder}")
     items = collect_items(labels, read_words(corpus, words, videos), words, words, ItemOptions())
-    shown = {(s.video, s.word, s.end): frozenset(s.exemplars) for name in videos for s in corpus.signs(name)}
-    return merged(items, grids, shown)
+    exemplars = {(s.video, s.word, s.end): frozenset(s.exemplars) for name in videos for s in corpus.signs(name)}
+    return merged(items, grids, exemplars)
 
 
 def merged(
@@ -67,12 +67,12 @@ def merged(
     for item in items:
         times[item.video, item.word, item.span].append(item.label.segment.end)  # whatever the label's time means
     queries = []
-    for (video, word, span), found in times.items():
+    for (video, word, span), ends in times.items():
         grid = grids[video]
         inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
         if len(inside):
-            exemplars = frozenset[str]().union(*(shown.get((video, word, time), frozenset()) for time in found))
-            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(found), span, exemplars))
+            exemplars = frozenset[str]().union(*(shown.get((video, word, time), frozenset()) for time in ends))
+            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(ends), span, exemplars))
     return queries
 
 

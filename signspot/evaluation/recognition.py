@@ -10,9 +10,8 @@ from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.recognition.recogniser import Recogniser
+from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import (
-    RecogniserClassifier,
     RecogniserScores,
     SignWindow,
     score_classifier,
@@ -27,7 +26,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class NearestExemplar:
-    """Names the word whose exemplar scores highest within a stretch, by the comparison that users search with."""
+    """Names the word whose exemplar scores highest within a segment, by the comparison that users search with."""
 
     spotter: Spotter
     gallery: Gallery
@@ -50,15 +49,15 @@ class NearestExemplar:
         """Those that have exemplars."""
         return tuple(self.gallery.words)
 
-    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
-        """(N, K) the highest score of each word's exemplars in each stretch."""
+    def of_video(self, video: CorpusVideo, segments: Sequence[Segment]) -> Floats:
+        """(N, K) the highest score of each word's exemplars in each segment."""
         source, options = video.landmarks or video.video, SpotOptions()
-        assert source is not None, "a video of a corpus has landmarks or a film"
+        assert source is not None, "a video of a corpus has landmarks or pixels"
         scores = self.spotter.word_scores(self.spotter.track(source, options), self.gallery, options)
         curves = np.stack([scores.scores[word] for word in self.words], axis=1)
         rows = []
-        for stretch in stretches:
-            first, last = np.searchsorted(scores.times, (stretch.start, stretch.end)).tolist()
+        for segment in segments:
+            first, last = np.searchsorted(scores.times, (segment.start, segment.end)).tolist()
             first = min(first, len(curves) - 1)
             rows.append(curves[first : max(last, first + 1)].max(axis=0))
         return np.stack(rows).astype(np.float32)
@@ -74,7 +73,7 @@ class RecogniserResult:
 
 
 def evaluate_recognisers(
-    recognisers: Sequence[tuple[str, Recogniser]],
+    recognisers: Sequence[tuple[str, Recogniser | RgbRecogniser]],
     corpus: Corpus,
     beside: Sequence[Spotter],
     progress: Progress = silent,
@@ -93,18 +92,19 @@ def evaluate_recognisers(
     shared = set.intersection(*(set(recogniser.words) for _, recogniser in recognisers))
     if beside:
         shared &= set(corpus.dictionary())
-    tested = {name: own for name, own in signs_to_test(corpus, shared).items() if own}
+    tested = {name: signs for name, signs in signs_to_test(corpus, shared).items() if signs}
     if not tested:
         raise OptionsError(
             f"no sign of {len(shared):,} words that all classifiers know is in a test video of {corpus.folder}: "
             "there is nothing to test on. Give a corpus with test videos (splits.json) and truth or labels of them"
         )
-    found, total = [], len(recognisers) + len(beside)
+    results, total = [], len(recognisers) + len(beside)
     for done, (name, recogniser) in enumerate(recognisers):
         progress(done, total)
-        classifier, learnt = RecogniserClassifier(recogniser), str(recogniser.card.get("data", ""))
-        window = _window(recogniser)
-        found += [RecogniserResult(name, learnt, each) for each in score_classifier(classifier, corpus, tested, window)]
+        learnt, window = str(recogniser.card.get("data", "")), _window(recogniser)
+        results += [
+            RecogniserResult(name, learnt, scores) for scores in score_classifier(recogniser, corpus, tested, window)
+        ]
     for done, spotter in enumerate(beside, len(recognisers)):
         progress(done, total)
         nearest = NearestExemplar.among(spotter, corpus, sorted(shared))
@@ -112,13 +112,14 @@ def evaluate_recognisers(
             f"nearest exemplar, {spotter.encoder.name}",
             f"nothing; {len(nearest.gallery.exemplars):,} exemplars",
         )
-        found += [RecogniserResult(title, learnt, each) for each in score_classifier(nearest, corpus, tested)]
+        results += [RecogniserResult(title, learnt, scores) for scores in score_classifier(nearest, corpus, tested)]
     progress(total, total)
-    return found
+    return results
 
 
-def _window(recogniser: Recogniser) -> SignWindow:
+def _window(recogniser: Recogniser | RgbRecogniser) -> SignWindow:
     """The window in which it was taught that signs lie."""
-    clips = recogniser.card.get("config", {}).get("clips", {})
-    known = {name: int(clips[name]) for name in ("before", "after", "around") if name in clips}
-    return SignWindow(**known)
+    config = recogniser.card.get("config", {})
+    clips = config.get("clips") or config.get("batch") or {}  # of landmarks, or of pixels
+    frames = {name: int(clips[name]) for name in ("before", "after", "around") if name in clips}
+    return SignWindow(**frames)

@@ -23,7 +23,6 @@ from signspot.landmarks.signing import check_signing, sign_segment
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
 
@@ -106,19 +105,19 @@ def _joined(signs: Sequence[Landmarks], gaps: Sequence[int]) -> tuple[Landmarks,
     """One stream at 25 frames per second with movement between signs, and where each sign is in it."""
     ends = np.cumsum([len(sign) for sign in signs])
     numbered = [replace(sign, times=np.arange(end - len(sign), end)) for sign, end in zip(signs, ends, strict=True)]
-    places: list[NDArray[np.float64]] = []
+    positions: list[NDArray[np.float64]] = []
     segments: list[Segment] = []
     frame = 0
     for index, end in enumerate(ends):
         length = len(signs[index])
         segments.append(Segment(frame / FPS, (frame + length) / FPS))
-        places.append(np.arange(end - length, end, dtype=np.float64))
+        positions.append(np.arange(end - length, end, dtype=np.float64))
         frame += length
         if index < len(gaps):
-            places.append(end - 1 + _eased(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
+            positions.append(end - 1 + _eased(np.arange(1, gaps[index] + 1) / (gaps[index] + 1)))
             frame += gaps[index]
     same = [replace(sign, size=signs[0].size) for sign in numbered]
-    stream = concatenate(same).at(np.concatenate(places))
+    stream = concatenate(same).at(np.concatenate(positions))
     return replace(stream, times=np.arange(len(stream)) / FPS), segments
 
 
@@ -192,9 +191,9 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
     """
     chosen = options or StreamOptions()
     random = np.random.default_rng(chosen.seed)
-    shown = [clips[int(number)] for number in random.permutation(len(clips))]
+    shuffled = [clips[int(number)] for number in random.permutation(len(clips))]
     by_word: dict[str, dict[str, SignClip]] = {}
-    for clip in shown:
+    for clip in shuffled:
         if clip.signer and _is_usable(clip):
             by_word.setdefault(clip.word, {}).setdefault(clip.signer, clip)
     most = max(EXEMPLARS)
@@ -206,8 +205,8 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
         )
     lent = {word: list(by_word[word].items())[:most] for word in asked}
     lenders = {word: {signer for signer, _ in own} for word, own in lent.items()}
-    others = [clip for clip in shown if clip.word not in lent and _is_usable(clip)]
-    own = [clip for word in asked for clip in _by_others(shown, word, lenders[word])] if chosen.signed else []
+    others = [clip for clip in shuffled if clip.word not in lent and _is_usable(clip)]
+    own = [clip for word in asked for clip in _by_others(shuffled, word, lenders[word])] if chosen.signed else []
     signed = [*own, *others][: max(chosen.signs, len(own))]
     streams = make_streams([_Placed(clip) for clip in signed], chosen.seed, chosen.each)
     return StreamMaterial(name, streams, {word: [clip.landmarks for _, clip in own] for word, own in lent.items()})
@@ -239,8 +238,13 @@ def material_of_corpus(
     progress(len(corpus.videos), len(corpus.videos))
     if not any(stream.truth for stream in streams):
         raise OptionsError(f"no sign is known in {corpus.folder}: there is no truth to measure by")
-    sources = {word: [each.path for each in own if each.path is not None] for word, own in dictionary.items()}
-    return StreamMaterial(corpus.folder.name, streams, {word: own for word, own in sources.items() if own})
+    sources = {
+        word: [exemplar.path for exemplar in exemplars if exemplar.path is not None]
+        for word, exemplars in dictionary.items()
+    }
+    return StreamMaterial(
+        corpus.folder.name, streams, {word: exemplars for word, exemplars in sources.items() if exemplars}
+    )
 
 
 def measure_streams(
@@ -262,7 +266,7 @@ def measure_streams(
     chosen = options or SpotOptions()
     tracks = [spotter.embed(stream.landmarks) for stream in material.streams]
     views = _views(spotter, material.exemplars, max(counts), chosen)
-    found = []
+    scores = []
     for done, count in enumerate(counts):
         progress(done, len(counts))
         gallery = _gallery(views, count)
@@ -270,16 +274,16 @@ def measure_streams(
             continue
         low = replace(chosen, threshold=LOWEST, false_alarms_per_hour=None)
         spottings = []
-        kept, places = list[list[Spotting]](), list[bool]()
+        decided, localised = list[list[Spotting]](), list[bool]()
         for stream, track in zip(material.streams, tracks, strict=True):
             searched = spotter.search(track, gallery, low)
             spottings.append([replace(spotting, video=stream.name) for spotting in searched.spottings])
-            kept.append([spotting for spotting in spottings[-1] if _is_decided(spotting, searched, chosen)])
-            places += _best_places(stream, searched.best)
-        found.append(_scores(spotter, material.streams, gallery, (spottings, kept, places)))
-        found[-1] = replace(found[-1], exemplars=count)
+            decided.append([replace(spotting, video=stream.name) for spotting in searched.decided(chosen.threshold)])
+            localised += _best_places(stream, searched.best)
+        scores.append(_scores(spotter, material.streams, gallery, (spottings, decided, localised)))
+        scores[-1] = replace(scores[-1], exemplars=count)
     progress(len(counts), len(counts))
-    return found
+    return scores
 
 
 def _scores(
@@ -308,7 +312,7 @@ def _scores(
                     errors += [abs(spotting.start - segment.start), abs(spotting.end - segment.end)]
     point, hours = decided.curve().at(0.0), sum(seconds) / 3600
     searched = hours * len(words)
-    counted = [Alarms(rate, sum(each <= rate for each in false) / searched) for rate in RATES]
+    counted = [Alarms(rate, sum(promised <= rate for promised in false) / searched) for rate in RATES]
     return StreamScores(
         spotter.encoder.name,
         spotter.encoder.hash,
@@ -326,11 +330,6 @@ def _scores(
     )
 
 
-def _is_decided(spotting: Spotting, searched: SearchResult, options: SpotOptions) -> bool:
-    """Whether users see a spotting of a search with a low threshold."""
-    return searched.is_default(spotting) if options.threshold is None else spotting.score >= options.threshold
-
-
 def _best_places(stream: Stream, best: Mapping[str, Spotting]) -> list[bool]:
     """Of every word that is looked for and signed: whether its best place is where it is signed."""
     there: dict[str, list[TrueSign]] = {}
@@ -338,7 +337,7 @@ def _best_places(stream: Stream, best: Mapping[str, Spotting]) -> list[bool]:
         if true.word in best:
             there.setdefault(true.word, []).append(true)
     tolerance = Tolerance()
-    return [bool(tolerance.accepts(best[word].time, [t.segment for t in own])) for word, own in there.items()]
+    return [bool(tolerance.accepts(best[word].time, [t.segment for t in signs])) for word, signs in there.items()]
 
 
 def _views(
@@ -346,27 +345,27 @@ def _views(
 ) -> dict[str, list[SignViews]]:
     """Every exemplar that can be used, embedded once."""
     embedder = ExemplarEmbedder(spotter.encoder, spotter.cache, options.seed)
-    found: dict[str, list[SignViews]] = {}
+    views: dict[str, list[SignViews]] = {}
     mirror = options.mirror and spotter.encoder.contract.can_mirror
     for word, sources in exemplars.items():
         for source in sources:
             try:
-                if len(found.get(word, ())) < most:
-                    found.setdefault(word, []).append(embedder.embed_source(source, mirror=mirror))
+                if len(views.get(word, ())) < most:
+                    views.setdefault(word, []).append(embedder.embed_source(source, mirror=mirror))
             except SignspotError:
                 continue
-    return found
+    return views
 
 
 def _gallery(views: Mapping[str, Sequence[SignViews]], count: int) -> Gallery | None:
     """The first so many exemplars of every word that has them."""
-    chosen = [(word, view) for word, own in views.items() if len(own) >= count for view in own[:count]]
+    chosen = [
+        (word, view) for word, word_views in views.items() if len(word_views) >= count for view in word_views[:count]
+    ]
     if not chosen:
         return None
     exemplars = [Exemplar(word, f"{word}-{number}") for number, (word, _) in enumerate(chosen)]
-    codes = [view.codes for _, view in chosen if view.codes is not None]
-    joined = np.stack(codes) if len(codes) == len(chosen) else None
-    return Gallery.of(exemplars, np.stack([view.embeddings for _, view in chosen]), joined)
+    return Gallery.of_views(exemplars, [view for _, view in chosen])
 
 
 class _Placed:

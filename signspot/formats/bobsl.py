@@ -33,10 +33,12 @@ _LISTS = {  # name of the list in the file: our column; the first three are the 
     "mirrored": "mirrored",
     "sources": "source",
     "decisions": "decision",
+    "confidences": "confidence",
     "false_alarms": "false_alarms_per_hour",
     "licences": "licence",
     "consents": "consent",
     "mouthed": "mouthed",
+    "notes": "note",
     "video_licences": "video_licence",
     "video_consents": "video_consent",
 }

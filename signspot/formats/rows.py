@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import itemgetter
 from pathlib import Path, PurePath
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from signspot.errors import FormatError, OutputError
 from signspot.io.checks import (
@@ -26,18 +26,20 @@ from signspot.io.checks import (
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import atomic_write
 from signspot.io.text import read_bytes
-from signspot.types import Decision, LabelSource, Spotting
+from signspot.types import Confidence, Decision, LabelSource, Spotting
 
 Row = dict[str, str | float | bool]
+Choice = TypeVar("Choice", bound=str)
 
 RIGHTS = ("licence", "consent", "video_licence", "video_consent")
-TEXTS = ("word", "video", "exemplar", "variant", *RIGHTS)
+TEXTS = ("word", "video", "exemplar", "variant", *RIGHTS, "note")
 NUMBERS = ("time", "start", "end", "score")
 COLUMNS = (
     *("word", "video", "time", "start", "end", "score", "exemplar", "variant", "mirrored", "source"),
-    *("decision", "false_alarms_per_hour", *RIGHTS, "mouthed"),
+    *("decision", "confidence", "false_alarms_per_hour", *RIGHTS, "mouthed", "note"),
 )
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 HALF_WINDOW = 0.32  # seconds: half of 16 frames at 25 fps, where a file gives a time but no span
 
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
@@ -117,10 +119,12 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
         variant=_text(row, "variant", where),
         mirrored=_truth(row, where),
         source=_source(row, where),
-        decision=_decision(row, where),
+        decision=_choice(row, "decision", DECISIONS, where),
+        confidence=_choice(row, "confidence", CONFIDENCES, where),
         false_alarms_per_hour=_rate(row, where),
         **{column: _text(row, column, where) for column in RIGHTS},
         mouthed=_mouthed(row, where),
+        note=_text(row, "note", where),
     )
 
 
@@ -178,13 +182,14 @@ def _source(row: Mapping[str, Any], where: str) -> LabelSource:
     return source
 
 
-def _decision(row: Mapping[str, Any], where: str) -> Decision:
-    value = row.get("decision")
+def _choice(row: Mapping[str, Any], column: str, choices: Sequence[Choice], where: str) -> Choice:
+    """One of the texts that a column may hold; the first of them is the empty one."""
+    value = row.get(column)
     answer = "" if value is None else str(value).strip().lower()
-    found = next((decision for decision in DECISIONS if decision == answer), None)
-    if found is None:
-        raise FormatError(f"{where}: decision must be yes, no, unsure or empty; got {quoted(value)}.")
-    return found
+    chosen = next((choice for choice in choices if choice == answer), None)
+    if chosen is None:
+        raise FormatError(f"{where}: {column} must be {', '.join(choices[1:])} or empty; got {quoted(value)}.")
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

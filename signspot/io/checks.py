@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from signspot.errors import FormatError, OptionsError
 
@@ -181,8 +181,10 @@ def record_checker(kind: type[Record], scores: Collection[str] = ()) -> Callable
 def _checker(hint: Any, name: str, is_score: bool) -> Callable[[Any], Any]:
     if get_origin(hint) is tuple:
         part = _checker(get_args(hint)[0], name, is_score)
-        return lambda value: tuple(part(each) for each in check_list(value, name))
-    kinds = [each for each in get_args(hint) if each is not type(None)] or [hint]
+        return lambda value: tuple(part(item) for item in check_list(value, name))
+    if get_origin(hint) is Literal:
+        return lambda value: _checked_member(value, get_args(hint), name)
+    kinds = [option for option in get_args(hint) if option is not type(None)] or [hint]
     check = _plain_checker(kinds[0], name, is_score)
     return (lambda value: None if value is None else check(value)) if type(None) in get_args(hint) else check
 
@@ -212,7 +214,7 @@ def check_list(value: object, what: str) -> list[Any]:
 
 
 def _checked_member(value: object, members: tuple[Any, ...], what: str) -> Any:
-    member = next((each for each in members if type(value) in (str, bool, type(each)) and each == value), None)
+    member = next((choice for choice in members if type(value) in (str, bool, type(choice)) and choice == value), None)
     if member is None:
         raise FormatError(f"{what} must be one of {', '.join(map(str, members))}; got {quoted(value)}.")
     return member

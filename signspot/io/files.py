@@ -204,18 +204,18 @@ def content_digest(path: str | os.PathLike[str]) -> str:
     A file that has not changed since it was read last (by inode, size and times), by this process or an earlier one
     with the same cache folder, is not read again.
     """
-    kept = cache_folder() / DIGESTS
-    if kept not in _digests_of:
-        _digests_of.add(kept)
-        _digests.update({**read_digests(kept), **_digests})
+    store = cache_folder() / DIGESTS
+    if store not in _digests_of:
+        _digests_of.add(store)
+        _digests.update({**read_digests(store), **_digests})
     name, stamp = os.path.abspath(path), _stamp(path)  # noqa: PTH100 (it must not follow links: they may change)
-    known = _digests.get(name)
-    if known is None or known[0] != stamp:
-        known = stamp, _read_digest(path)
+    entry = _digests.get(name)
+    if entry is None or entry[0] != stamp:
+        entry = stamp, _read_digest(path)
         if _stamp(path) == stamp and abs(time.time_ns() - stamp[2]) > _TICK:  # nor may it change unseen
-            _digests[name] = known
-            _keep_digest(kept, name, *known)
-    return known[1]
+            _digests[name] = entry
+            _keep_digest(store, name, *entry)
+    return entry[1]
 
 
 def read_digests(file: Path) -> _Digests:
@@ -247,10 +247,10 @@ def _keep_digest(file: Path, path: str, stamp: _Stamp, digest: str) -> None:
 
 def _stamp(path: str | os.PathLike[str]) -> _Stamp:
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError as error:
         raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.") from error
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _read_digest(path: str | os.PathLike[str]) -> str:
@@ -340,19 +340,19 @@ class Outputs:
         if os.fspath(path) == "-":
             raise RefusedOutputError("cannot write '-': results for pipes are printed by --json. Name a file.")
         if suffixes and not target.name.lower().endswith(tuple(suffixes)):
-            known = ", ".join(suffixes)
-            raise RefusedOutputError(f"cannot write {target}: unknown kind '{target.suffix}'. Known: {known}.")
+            choices = ", ".join(suffixes)
+            raise RefusedOutputError(f"cannot write {target}: unknown kind '{target.suffix}'. Known: {choices}.")
         if target.is_symlink():
             raise RefusedOutputError(f"cannot write {target}: it is a link to {target.readlink()}. Name that file.")
-        found = _status(target)
-        if found is not None and not stat.S_ISREG(found.st_mode):
-            raise RefusedOutputError(f"cannot write {target}: it is {_kind(found.st_mode)}. Name a file.")
+        status = _status(target)
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            raise RefusedOutputError(f"cannot write {target}: it is {_kind(status.st_mode)}. Name a file.")
         if _name_key(target) in self._claims:
             raise RefusedOutputError(f"cannot write {target} twice in one run. Name two files.")
         for given in self._inputs:
             if _name_key(given) == _name_key(target) or _is_same_file(given, target):
                 raise RefusedOutputError(f"cannot write {target}: it is the input {given} itself. Name another file.")
-        if found is not None and found.st_size and not is_ours(target):
+        if status is not None and status.st_size and not is_ours(target):
             self._refuse_peoples_files(target)
         claim = _Claim(target, _identity(target))
         self._claims[_name_key(target)] = _backed_up(claim) if self._writing else claim
@@ -382,8 +382,8 @@ class _Claim:
 
 def _backed_up(claim: _Claim) -> _Claim:
     """Keep a copy of what stands at the path, if a person wrote it, perhaps since it was claimed."""
-    found = _status(claim.path)
-    if found is None or not found.st_size or is_ours(claim.path):
+    status = _status(claim.path)
+    if status is None or not status.st_size or is_ours(claim.path):
         return replace(claim, before=_identity(claim.path))
     backup = _free_backup_name(claim.path)
     try:
@@ -397,8 +397,8 @@ def _backed_up(claim: _Claim) -> _Claim:
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:
-    found = _status(path)
-    return None if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    status = _status(path)
+    return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _name_key(path: Path) -> str:
@@ -417,7 +417,7 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 def _holds(folder: Path, target: Path) -> bool:
     """Whether a file is one of a folder's, by name or link."""
-    places = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    places = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
     return any(_is_same_file(path, target) for path in places)
 
 

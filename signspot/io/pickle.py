@@ -138,9 +138,9 @@ def _is_small(value: Any) -> bool:
 
 def _instructions() -> dict[int, Load]:
     """The instructions of pickles that are followed, each with its cost in memory; others are refused."""
-    known: dict[int, Load] = dict(pickle._Unpickler.dispatch)
+    instructions: dict[int, Load] = dict(pickle._Unpickler.dispatch)
     for name in ("OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "READONLY_BUFFER"):
-        del known[getattr(pickle, name)[0]]
+        del instructions[getattr(pickle, name)[0]]
     hashing = {
         "SETITEM": lambda stack: stack[-2:-1],
         "SETITEMS": lambda stack: stack[::2],
@@ -150,14 +150,15 @@ def _instructions() -> dict[int, Load]:
     }
     for name, keys in hashing.items():
         code = getattr(pickle, name)[0]
-        known[code] = _with_keys(known[code], keys)
+        instructions[code] = _with_keys(instructions[code], keys)
     cheap = {getattr(pickle, name)[0] for name in ("BININT1", "BININT2", "BININT", "BINFLOAT", "NONE", "BINGET")}
     large = {
         getattr(pickle, name)[0]
         for name in ("EMPTY_SET", "EMPTY_DICT", "EMPTY_LIST", "MARK", "REDUCE", "INST", "LIST", "DICT", "FROZENSET")
     }
     return {
-        code: _counted(load, 32 if code in cheap else 250 if code in large else 100) for code, load in known.items()
+        code: _counted(load, 32 if code in cheap else 250 if code in large else 100)
+        for code, load in instructions.items()
     }
 
 

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 Cache = str | PathLike[str] | Literal["beside"] | None
 
+RECENT = 24 * 3600.0  # seconds: what was used since stays, so that a long job keeps what it made
 LIMIT = 20 * 2**30  # bytes of landmarks that are kept, about 100 hours, and as many of tracks
 PARTS = {  # of the cache folder, and how their files end
     "landmarks": ".pose",
@@ -154,13 +156,14 @@ def limit() -> int:
     return int(float(size[1]) * _UNITS[size[2] or ""])
 
 
-def trim(folder: Path, most: int, suffix: str) -> int:
+def trim(folder: Path, most: int, suffix: str, recent: float = RECENT) -> int:
     """Remove the least recently used files of one part of a cache until at most `most` bytes are left.
 
     Args:
         folder: of the part.
         most: bytes.
         suffix: of its files; others are not touched.
+        recent: seconds; files that were made or used since stay, even if they are too many: a long job needs its own.
 
     Returns:
         How many files were removed.
@@ -170,9 +173,9 @@ def trim(folder: Path, most: int, suffix: str) -> int:
         with suppress(OSError):  # another run removed it
             state = path.stat()
             files.append((state.st_mtime, state.st_size, path))
-    total, removed = sum(size for _, size, _ in files), 0
-    for _, size, path in sorted(files):
-        if total <= most:
+    total, removed, before = sum(size for _, size, _ in files), 0, time.time() - recent
+    for used, size, path in sorted(files):
+        if total <= most or used >= before:
             break
         with suppress(OSError):
             path.unlink()

@@ -90,20 +90,20 @@ def stream_sections(
         yield from _one_reading(video, fps, segment, sections, chunk, estimator)
         return
     work, done = partial(_estimate, path=video.info.path, fps=fps, estimator=estimator), 0
-    for section, made in run_each(work, sections, workers, ordered=True):
-        if isinstance(made, Failure) and isinstance(made.error, EngineError):
+    for section, estimated in run_each(work, sections, workers, ordered=True):
+        if isinstance(estimated, Failure) and isinstance(estimated.error, EngineError):
             logger.warning(
-                "%s from %g s: %s This process estimates it", video.info.path.name, section.start, made.message
+                "%s from %g s: %s This process estimates it", video.info.path.name, section.start, estimated.message
             )
-            made = attempt(work, section)
-        if isinstance(made, Failure):
-            if isinstance(made.error, EmptyVideoError) and section.warm_up:
+            estimated = attempt(work, section)
+        if isinstance(estimated, Failure):
+            if isinstance(estimated.error, EmptyVideoError) and section.warm_up:
                 return  # the video ends before it announced
-            made.raise_again()
-        made = replace(made, times=sections[0].start + np.arange(done, done + len(made)) / fps)
-        done += len(made)
-        for start in range(0, len(made), chunk):
-            yield made[start : start + chunk]
+            estimated.raise_again()
+        estimated = replace(estimated, times=sections[0].start + np.arange(done, done + len(estimated)) / fps)
+        done += len(estimated)
+        for start in range(0, len(estimated), chunk):
+            yield estimated[start : start + chunk]
 
 
 def _one_reading(
@@ -117,10 +117,10 @@ def _one_reading(
         first = next(frames, None)
         if first is None:
             return  # the video ends before it announced
-        shown = chain([first], islice(frames, None if many is None else many - 1))
+        section_frames = chain([first], islice(frames, None if many is None else many - 1))
         before = deque(recent)
         frames_before = len(before)
-        seen = estimator.stream(chain(_taken_from(before), _remembered(shown, recent)), size, chunk)
+        seen = estimator.stream(chain(_taken_from(before), _remembered(section_frames, recent)), size, chunk)
         yield from _without_warm_up(seen, frames_before)
 
 
@@ -142,10 +142,10 @@ def _estimate(section: Section, *, path: Path, fps: float, estimator: Estimator)
     with open_video(path, max_side=MAX_SIDE) as video:
         frames = video.resampled(fps, section.segment(fps))
         seen = estimator.stream(frames, (video.info.width, video.info.height), max(1, round(SECTION * fps)))
-        made = list(_without_warm_up(seen, section.warm_up))
-    if not made:
+        parts = list(_without_warm_up(seen, section.warm_up))
+    if not parts:
         raise EmptyVideoError(f"{path} holds no frame after {section.start:g} s")
-    return concatenate(made)
+    return concatenate(parts)
 
 
 def _without_warm_up(chunks: Iterator[Landmarks], warm_up: int) -> Iterator[Landmarks]:
@@ -184,9 +184,9 @@ def stream_landmarks(
     """
     estimator = estimator or usual_estimator()
     entry = CacheEntry.of(video.info.path, cache, estimation_version(estimator), fps, segment, digest)
-    known = entry.stream(chunk) if entry else None
-    if known is not None:
-        yield from known
+    cached = entry.stream(chunk) if entry else None
+    if cached is not None:
+        yield from cached
         return
     fresh = stream_sections(video, fps, segment, chunk, estimator, workers)
     yield from entry.keep(fresh) if entry else fresh
@@ -292,19 +292,21 @@ def estimate_files(
     if workers is not None and workers < 1:
         raise OptionsError(f"workers must be at least 1; got {workers}")
     most = workers or os.cpu_count() or 1
-    each = most if len(jobs) < most else 1
-    at_once = 1 if each > 1 else most
+    per_video = most if len(jobs) < most else 1
+    at_once = 1 if per_video > 1 else most
     tally = _Tally(progress or silent, {job: _expected(job.video, fps) for job in jobs})
-    work = partial(_estimate_file, fps=fps, cache=cache, progress=tally.report if at_once == 1 else None, workers=each)
-    for job, made in run_each(work, jobs, at_once, progress=tally.report):
-        if isinstance(made, Failure):
+    work = partial(
+        _estimate_file, fps=fps, cache=cache, progress=tally.report if at_once == 1 else None, workers=per_video
+    )
+    for job, result in run_each(work, jobs, at_once, progress=tally.report):
+        if isinstance(result, Failure):
             tally.finish(job, 0)
-            if not isinstance(made.error, SignspotError):
-                made.raise_again()
-            yield job, made.error
+            if not isinstance(result.error, SignspotError):
+                result.raise_again()
+            yield job, result.error
         else:
-            tally.finish(job, made)
-            yield job, made
+            tally.finish(job, result)
+            yield job, result
 
 
 def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: "_JobProgress | None", workers: int = 1) -> int:

@@ -89,8 +89,8 @@ def features(landmarks: Landmarks, *, mirror: bool = False) -> Features:
     Returns:
         (T, J, C) x, y, z, seen; zeros where a point is not seen.
     """
-    made = _normalise(_select(landmarks))
-    return mirror_features(made) if mirror else made
+    normalised = _normalise(_select(landmarks))
+    return mirror_features(normalised) if mirror else normalised
 
 
 def mirror_features(x: Features) -> Features:
@@ -117,10 +117,10 @@ def _select(landmarks: Landmarks) -> Features:
     points[:, : len(BODY_JOINTS)] = np.where(body[..., 3:] >= VISIBLE, body[..., :3], np.nan)
     points[:, LEFT_HAND] = landmarks.left_hand
     points[:, RIGHT_HAND] = landmarks.right_hand
-    place = {point: index for index, point in enumerate(landmarks.face_points)}
-    known = [(joint, place[point]) for joint, point in enumerate(FACE_JOINTS, FACE.start) if point in place]
-    if known:
-        joints, sources = map(list, zip(*known, strict=True))
+    column_of = {point: index for index, point in enumerate(landmarks.face_points)}
+    columns = [(joint, column_of[point]) for joint, point in enumerate(FACE_JOINTS, FACE.start) if point in column_of]
+    if columns:
+        joints, sources = map(list, zip(*columns, strict=True))
         points[:, joints] = landmarks.face[:, sources]
     points[~np.isfinite(points).all(axis=-1)] = np.nan
     points[..., [0, 2]] *= np.float32(landmarks.aspect)
@@ -202,20 +202,20 @@ def _impute_lost_hands(filled: Features, points: Features) -> None:
     Between two shapes the nearer one counts for more, and what is out of reach for nothing.
     """
     for wrist, hand in zip(WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
-        place = filled[:, wrist] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
+        location = filled[:, wrist] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
         is_known = np.isfinite(points[:, hand, 0]).all(axis=1) & np.isfinite(points[:, wrist, 0])
         before, after = _neighbours(is_known)  # as they were seen: what was filled depends on frames farther away
         frame = np.arange(len(points))
         near = [np.maximum(0, 1 / np.maximum(d, 1) - 1 / (CARRY_FRAMES + 1)) for d in (frame - before, after - frame)]
         total = near[0] + near[1]
-        is_lost = ~np.isfinite(filled[:, hand, 0]).all(axis=1) & np.isfinite(place[:, 0])
+        is_lost = ~np.isfinite(filled[:, hand, 0]).all(axis=1) & np.isfinite(location[:, 0])
         lost = np.flatnonzero(is_lost & (total > 0))
         carried = np.zeros((len(lost), HAND_POINTS, 3), np.float32)
         for source, weight in zip((before, after), near, strict=True):
             share = (weight[lost] / total[lost]).astype(np.float32)
             used = np.where(share > 0, source[lost], np.where(near[0][lost] > 0, before[lost], after[lost]))
-            carried += share[:, None, None] * (points[used][:, hand] - place[used][:, None])
-        filled[lost, hand] = carried + place[lost][:, None]
+            carried += share[:, None, None] * (points[used][:, hand] - location[used][:, None])
+        filled[lost, hand] = carried + location[lost][:, None]
 
 
 def _neighbours(seen: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -250,11 +250,11 @@ def at_positions(features: NDArray[np.float32], positions: NDArray[np.floating[A
     first_weight, second_weight = (1 - share) * first[..., 3:], share * second[..., 3:]
     weight = first_weight + second_weight
     seen = weight >= _LEAST
-    made = np.zeros(first.shape, np.float32)
+    mixed = np.zeros(first.shape, np.float32)
     blend = first[..., :3] * first_weight + second[..., :3] * second_weight
-    np.divide(blend, weight, out=made[..., :3], where=seen)
-    made[..., 3:] = seen
-    return made
+    np.divide(blend, weight, out=mixed[..., :3], where=seen)
+    mixed[..., 3:] = seen
+    return mixed
 
 
 CLOCK = 0.15  # the share of plain time, so that time goes on in a hold

@@ -140,8 +140,8 @@ class Landmarks:
         body, left, right, face = (part.copy() for part in self._parts())
         for part in (body, left, right, face):
             part[..., 0] = 1 - part[..., 0]
-        place = {point: index for index, point in enumerate(self.face_points)}
-        sources = [place.get(MIRRORED_FACE_POINT.get(point, -1), -1) for point in self.face_points]
+        column_of = {point: index for index, point in enumerate(self.face_points)}
+        sources = [column_of.get(MIRRORED_FACE_POINT.get(point, -1), -1) for point in self.face_points]
         lost = np.array([source < 0 for source in sources], dtype=bool)
         face = face[:, sources]
         face[:, lost] = np.nan
@@ -183,15 +183,8 @@ def concatenate(chunks: Sequence[Landmarks]) -> Landmarks:
                 f"landmarks of different images cannot be joined: size {first.size} with "
                 f"{len(first.face_points)} face points, and {chunk.size} with {len(chunk.face_points)}"
             )
-    return Landmarks(
-        body=np.concatenate([chunk.body for chunk in chunks]),
-        left_hand=np.concatenate([chunk.left_hand for chunk in chunks]),
-        right_hand=np.concatenate([chunk.right_hand for chunk in chunks]),
-        face=np.concatenate([chunk.face for chunk in chunks]),
-        times=np.concatenate([chunk.times for chunk in chunks]),
-        size=first.size,
-        face_points=first.face_points,
-    )
+    body, left, right, face = map(np.concatenate, zip(*(chunk._parts() for chunk in chunks), strict=True))
+    return first._with(body, left, right, face, times=np.concatenate([chunk.times for chunk in chunks]))
 
 
 def _interpolate(points: Points, old: NDArray[np.float64], new: NDArray[np.float64]) -> Points:
@@ -214,22 +207,22 @@ def resample_stream(chunks: Iterable[Landmarks], fps: float) -> Iterator[Landmar
     """Resample chunk by chunk; joined, the result is what `Landmarks.resampled` gives of the joined chunks."""
     if not (np.isfinite(fps) and fps > 0):
         raise OptionsError(f"frames per second must be above 0; got {fps}")
-    known: Landmarks | None = None  # the last frames so far: what is still needed
+    recent: Landmarks | None = None  # the last frames so far: what is still needed
     first, done = 0.0, 0
     for chunk in (chunk for chunk in chunks if len(chunk)):
-        if known is None:
+        if recent is None:
             first = float(chunk.times[0])
-        block = chunk if known is None else concatenate([known, chunk])
+        block = chunk if recent is None else concatenate([recent, chunk])
         reached = int((block.times[-1] - first + _ROUNDING) * fps) + 1
         count = min(reached, _frames_until(block, first, fps))
         if count > done:
             yield block.at(first + np.arange(done, count) / fps)
             done = count
         needed = int(np.searchsorted(block.times, first + done / fps)) - 1
-        known = block[max(0, min(needed, len(block) - 2)) :]
-    total = _frames_until(known, first, fps) if known is not None else 0
-    if known is not None and total > done:
-        yield known.at(first + np.arange(done, total) / fps)
+        recent = block[max(0, min(needed, len(block) - 2)) :]
+    total = _frames_until(recent, first, fps) if recent is not None else 0
+    if recent is not None and total > done:
+        yield recent.at(first + np.arange(done, total) / fps)
 
 
 def _frames_until(block: Landmarks, first: float, fps: float) -> int:

@@ -181,12 +181,11 @@ BODY_DETECTOR = Network("pose_detection/pose_detection.tflite", 224, ("Identity"
 BODY = Network("pose_landmark/pose_landmark_full.tflite", 256, ("Identity", "Identity_1", "Identity_3"))
 HAND_FINDER = Network("holistic_landmark/hand_recrop.tflite", 256, ("output_crop",))
 HAND = Network("hand_landmark/hand_landmark_full.tflite", 224, ("Identity", "Identity_1"))
-LIGHT_HAND = Network("hand_landmark/hand_landmark_lite.tflite", 224, ("Identity", "Identity_1"))
 FACE_DETECTOR = Network(
     "face_detection/face_detection_short_range.tflite", 128, ("regressors", "classificators"), signed=True
 )
 FACE = Network("face_landmark/face_landmark.tflite", 192, ("conv2d_21", "conv2d_31"))
-NETWORKS = (BODY_DETECTOR, BODY, HAND_FINDER, HAND, LIGHT_HAND, FACE_DETECTOR, FACE)
+NETWORKS = (BODY_DETECTOR, BODY, HAND_FINDER, HAND, FACE_DETECTOR, FACE)
 
 
 class Running:
@@ -271,10 +270,10 @@ class Detector:
         """(size, size, 3) crop to (K, 2) key points of the best detection, in shares of its sides; None: nothing."""
         raw, logits = self._run(crop)
         scores = 1 / (1 + np.exp(-np.clip(logits[:, 0], -80, 80)))
-        kept = np.flatnonzero(scores >= score)
-        if not len(kept):
+        likely = np.flatnonzero(scores >= score)
+        if not len(likely):
             return None
-        raw, scores, anchors = raw[kept] / np.float32(self.size), scores[kept], self._anchors[kept]
+        raw, scores, anchors = raw[likely] / np.float32(self.size), scores[likely], self._anchors[likely]
         centres, sides = raw[:, :2] + anchors, raw[:, 2:4]
         best = int(scores.argmax())
         alike = _overlaps(centres, sides, best) > overlap

@@ -22,7 +22,6 @@ from signspot.landmarks.networks import (
     HAND,
     HAND_FINDER,
     HANDS,
-    LIGHT_HAND,
     Detector,
     Floats,
     Image,
@@ -97,12 +96,11 @@ class Economy:
 
     body_every: int = 2  # frames; the body between two is their mean, its hands led by the hands' own points
     still: float = 6.0  # of 255: a part of the image that changed less in every cell is not estimated again
-    light_hands: bool = False  # by MediaPipe's smaller network of hands, which takes half the time
 
     @property
     def name(self) -> str:
         """Of the settings, for the cache."""
-        return f"{self.body_every}-{self.still:g}{'-light' if self.light_hands else ''}"
+        return f"{self.body_every}-{self.still:g}"
 
 
 USUAL, EXACT = Economy(), Economy(body_every=1, still=0.0)
@@ -367,16 +365,16 @@ class OpenVinoEstimator:
         """Landmarks at every frame; a image that is shown again is estimated once."""
         tracker = DirectTracker(self.economy)
         waiting: list[list[float]] = []  # times of images that were shown and not yet given
-        shown: Image | None = None
+        image: Image | None = None
         last: FramePoints | None = None  # of the image shown last, if it has been given
         for frame in frames:
-            if shown is not None and frame.image is shown:
+            if image is not None and frame.image is image:
                 if last is None:
                     waiting[-1].append(frame.time)
                 else:
                     yield last, frame.time
                 continue
-            shown, last = frame.image, None
+            image, last = frame.image, None
             waiting.append([frame.time])
             for sight in tracker.see(frame.image):
                 yield from ((sight, time) for time in waiting.pop(0))
@@ -390,7 +388,7 @@ class DirectTracker:
 
     def __init__(self, economy: Economy) -> None:
         self._economy = economy
-        networks = Running(HAND_FINDER), Running(LIGHT_HAND if economy.light_hands else HAND)
+        networks = Running(HAND_FINDER), Running(HAND)
         self._body, self._face = BodyPart(economy), FacePart(economy)
         self._hands = {name: HandPart(economy, joints, networks) for name, joints, _ in _SIDES}
         self._before: Body | None = None  # at the last image whose body was estimated
@@ -452,8 +450,8 @@ def _led(sight: FramePoints, before: FramePoints, after: FramePoints, share: flo
     """The body's wrists and fingers between two estimates go where the hands' own wrists went."""
     body = sight.body.copy()
     for name, _, joints in _SIDES:
-        own, one, two = (getattr(each, name)[0, :2] for each in (sight, before, after))
-        offset = own - (one + np.float32(share) * (two - one))
+        here, one, two = (getattr(points, name)[0, :2] for points in (sight, before, after))
+        offset = here - (one + np.float32(share) * (two - one))
         if np.isfinite(offset).all():
             body[list(joints), :2] += offset
     return replace(sight, body=body)

@@ -103,9 +103,9 @@ def _component(name: str, points: Sequence[str], limbs: list[tuple[int, int]], c
 
 def _limbs(chains: Sequence[Sequence[int]], points: Sequence[int]) -> list[tuple[int, int]]:
     """The lines to draw between points, as indices into `points`, where both ends are there."""
-    place = {point: index for index, point in enumerate(points)}
+    index_of = {point: index for index, point in enumerate(points)}
     lines = [line for chain in chains for line in pairwise(chain)]
-    return [(place[one], place[other]) for one, other in lines if one in place and other in place]
+    return [(index_of[one], index_of[other]) for one, other in lines if one in index_of and other in index_of]
 
 
 logger = logging.getLogger(__name__)
@@ -341,17 +341,17 @@ def _content(path: Path, mapped: mmap.mmap, header: Any, offset: int) -> _Conten
 
 def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]], tuple[int, ...]]:
     """Find the column of each of our points, and which of our face points there are."""
-    places: dict[str, dict[str, int]] = {}
+    columns_of: dict[str, dict[str, int]] = {}
     start = 0
     for component in components:
-        places[component.name] = {name: start + index for index, name in enumerate(component.points)}
+        columns_of[component.name] = {name: start + index for index, name in enumerate(component.points)}
         start += len(component.points)
-    if BODY not in places:
+    if BODY not in columns_of:
         raise FormatError(
-            f"{path} holds no MediaPipe Holistic landmarks but {', '.join(places) or 'nothing'}. "
+            f"{path} holds no MediaPipe Holistic landmarks but {', '.join(columns_of) or 'nothing'}. "
             "Estimate the landmarks from the video: signspot landmarks video.mp4"
         )
-    face = places.get(FACE, {})
+    face = columns_of.get(FACE, {})
     face_points = tuple(point for point in FACE_POINTS if str(point) in face)
     wanted: dict[str, Sequence[str]] = {
         BODY: BODY_NAMES,
@@ -359,4 +359,6 @@ def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]
         LEFT_HAND: HAND_NAMES,
         RIGHT_HAND: HAND_NAMES,
     }
-    return {part: [places.get(part, {}).get(name, -1) for name in names] for part, names in wanted.items()}, face_points
+    return {
+        part: [columns_of.get(part, {}).get(name, -1) for name in names] for part, names in wanted.items()
+    }, face_points

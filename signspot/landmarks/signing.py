@@ -96,13 +96,13 @@ def wrist_motion(landmarks: Landmarks) -> NDArray[np.float32]:
     """
     wrists = landmarks.body[:, _WRISTS]
     seen = (wrists[..., 3] >= VISIBLE) & (wrists[..., 1] <= 1) & (wrists[..., 1] >= 0)
-    places = wrists[..., :2] * np.array([landmarks.aspect, 1], dtype=np.float32)
-    places = _steady(np.where(seen[..., None], places, np.float32(np.nan)))
+    locations = wrists[..., :2] * np.array([landmarks.aspect, 1], dtype=np.float32)
+    locations = _steady(np.where(seen[..., None], locations, np.float32(np.nan)))
     reach = max(1, round(WITHIN / 2 * landmarks.fps))
     index = np.arange(len(landmarks))
     before, after = np.maximum(index - reach, 0), np.minimum(index + reach, len(landmarks) - 1)
     full = 2 * reach / np.maximum(after - before, 1)  # at the ends less time goes by
-    moved = np.linalg.norm(places[after] - places[before], axis=-1) * full[:, None]
+    moved = np.linalg.norm(locations[after] - locations[before], axis=-1) * full[:, None]
     return np.asarray(np.nan_to_num(moved / shoulder_width(landmarks), nan=0.0), dtype=np.float32)
 
 

@@ -39,8 +39,8 @@ def clip_costs(exemplars: Tensor, segments: Tensor, seen: Tensor, clips: ClipEnd
         (N, V) mean cost per exemplar frame of the cheapest path that ends in the clip.
     """
     length, views, count, _ = exemplars.shape
-    shown, signed = exemplars.flatten(0, 2), segments.flatten(0, 1)
-    squares = shown.square().sum(dim=1, keepdim=True) + signed.square().sum(dim=1) - 2 * shown @ signed.T
+    codes, signed = exemplars.flatten(0, 2), segments.flatten(0, 1)
+    squares = codes.square().sum(dim=1, keepdim=True) + signed.square().sum(dim=1) - 2 * codes @ signed.T
     with torch.no_grad():
         apart = squares.clamp(min=LEAST_SQUARE).sqrt_().view(length, views * count, *seen.shape)
         apart.masked_fill_(~seen, _FAR)
@@ -70,8 +70,8 @@ def _best_ends(totals: Tensor, clips: ClipEnds) -> tuple[Tensor, Tensor, Tensor]
     """(M, V, B, T) costs to the best path of every exemplar in every clip: (V, N) row of M V, last frame, cost."""
     count = totals.shape[1]
     inside = totals[:, :, clips.segment[:, None], clips.frames].masked_fill(~clips.is_end, torch.inf)  # (M, V, N, E)
-    cost, place = inside.permute(1, 2, 0, 3).flatten(2).min(dim=2)  # (V, N) of M E
-    view, number = place // clips.frames.shape[1], place % clips.frames.shape[1]
+    cost, index = inside.permute(1, 2, 0, 3).flatten(2).min(dim=2)  # (V, N) of M E
+    view, number = index // clips.frames.shape[1], index % clips.frames.shape[1]
     end = clips.frames.expand(count, -1, -1).gather(2, number[..., None])[..., 0]
     row = view * count + torch.arange(count, device=totals.device)[:, None]
     return row, end, cost
@@ -80,9 +80,9 @@ def _best_ends(totals: Tensor, clips: ClipEnds) -> tuple[Tensor, Tensor, Tensor]
 def _matches(came: Tensor, row: Tensor, segment: Tensor, end: Tensor) -> Tensor:
     """(L, R, B, T) steps and (V, N) ends of paths to (L, V, N) places of their matches among all L R B T."""
     length, rows, segments, frames = came.shape
-    places, frame = [], end
+    indices, frame = [], end
     for index in range(length - 1, -1, -1):
-        places.append(((index * rows + row) * segments + segment) * frames + frame)
+        indices.append(((index * rows + row) * segments + segment) * frames + frame)
         if index:
             frame = (frame - came[index, row, segment, frame].long()).clamp(min=0)
-    return torch.stack(places)
+    return torch.stack(indices)

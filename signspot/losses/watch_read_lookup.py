@@ -124,8 +124,8 @@ class Membership:
         subtitle[exemplar_item, column_word] = True
         back = ~batch.exemplar_foreground
         background[exemplar_item[back], column_word[back]] = True
-        own = batch.clip_word[:, None] == words
-        row_words = torch.where(batch.is_foreground[:, None], own, background[row_item])
+        is_label = batch.clip_word[:, None] == words
+        row_words = torch.where(batch.is_foreground[:, None], is_label, background[row_item])
         return cls(words, column_word, row_item, background, subtitle, row_words)
 
     @property
@@ -171,9 +171,9 @@ def watch_read_lookup(
     """
     members = Membership.of(batch)
     weights = exponentials(batch.similarity, temperature)
-    kept = _without_synonyms(batch, members, synonyms)
-    if kept is not None:
-        weights = weights * kept
+    mask = _without_synonyms(batch, members, synonyms)
+    if mask is not None:
+        weights = weights * mask
     sums = WordSums.of(batch, members, weights)
     if bags == "released":
         return mil_nce(*_released_bags(batch, members, weights, sums))
@@ -257,9 +257,11 @@ def _released_bags(batch: Batch, members: Membership, weights: Tensor, sums: Wor
     rows, columns = torch.nonzero(batch.clip_item[:, None] == batch.exemplar_item, as_tuple=True)
     matching = members.row_words[rows, members.column_word[columns]]
     rows, columns = rows[matching], columns[matching]
-    own = weights.new_zeros(len(weights)).index_add(0, rows, weights[rows, columns])  # of the same word and item
+    same_item = weights.new_zeros(len(weights)).index_add(0, rows, weights[rows, columns])  # of the same word and item
     other = sums.clips * ~members.row_words
-    by_rows = (other.sum(dim=1) + own) @ members.row_words.to(own.dtype)  # all pairs whose clip has the word
+    by_rows = (other.sum(dim=1) + same_item) @ members.row_words.to(
+        same_item.dtype
+    )  # all pairs whose clip has the word
     positive = (sums.clips * members.row_words).sum(dim=0)
     runs = torch.unique_consecutive(members.column_word)
     return positive[runs], (by_rows + other.sum(dim=0))[runs]

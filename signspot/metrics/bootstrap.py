@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from signspot.errors import OptionsError
 from signspot.metrics.ranking import FloatArray, Group
 
+DRAWS = 2000
+CONFIDENCE = 0.95  # the share of draws inside the interval
 _BLOCK = 1 << 20  # group indices drawn at once
 
 
@@ -26,26 +28,8 @@ class Interval:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-@dataclass(frozen=True, slots=True)
-class BootstrapOptions:
-    """Options of drawing."""
-
-    draws: int = 2000
-    confidence: float = 0.95  # the share of draws inside the interval
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise OptionsError(f"a bootstrap needs 1 draw or more; got {self.draws}")
-        if not 0 < self.confidence < 1:
-            raise OptionsError(f"confidence must lie between 0 and 1; got {self.confidence}")
-
-
 def bootstrap_mean(
-    values: Mapping[Group, Sequence[float]],
-    options: BootstrapOptions | None = None,
-    *,
-    weighting: Literal["group", "instance"] = "group",
+    values: Mapping[Group, Sequence[float]], *, weighting: Literal["group", "instance"] = "group"
 ) -> Interval:
     """The interval of a mean over grouped values, such as a metric's values by word.
 
@@ -53,31 +37,24 @@ def bootstrap_mean(
 
     Args:
         values: by group; a group without a value is left out.
-        options: how to draw.
         weighting: "group": the mean over groups of each group's mean; "instance": the mean over all values.
     """
-    if weighting not in ("group", "instance"):
-        raise OptionsError(f"weighting must be 'group' or 'instance'; got '{weighting}'")
     groups = [values[group] for group in sorted(values, key=str) if len(values[group])]
     sums = np.array([math.fsum(group) for group in groups])
     sizes = np.array([len(group) for group in groups], np.float64)
     if weighting == "group":
         sums, sizes = sums / sizes, np.ones_like(sizes)
-    return bootstrap_ratio(sums, sizes, options)
+    return bootstrap_ratio(sums, sizes)
 
 
-def bootstrap_ratio(
-    numerators: FloatArray, denominators: FloatArray, options: BootstrapOptions | None = None
-) -> Interval:
+def bootstrap_ratio(numerators: FloatArray, denominators: FloatArray) -> Interval:
     """The interval of a sum over a sum, such as false alarms over hours, drawn over groups.
 
     Args:
         numerators: (G,) each group's share of the numerator.
         denominators: (G,) each group's share of the denominator, none negative. Draws in which it sums to 0 are left
             out; if it is 0 as a whole, value and interval are nan.
-        options: how to draw.
     """
-    chosen = options or BootstrapOptions()
     top, bottom = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
     if top.ndim != 1 or top.shape != bottom.shape or not (np.isfinite(top).all() and np.isfinite(bottom).all()):
         raise OptionsError(f"a bootstrap needs finite numbers, two a group; got shapes {top.shape} and {bottom.shape}")
@@ -85,19 +62,19 @@ def bootstrap_ratio(
         raise OptionsError(f"denominators must be 0 or more; got {bottom.min()}")
     if not bottom.any():
         return Interval(math.nan, math.nan, math.nan)
-    drawn = _draw(top, bottom, chosen)
-    tail = (1 - chosen.confidence) / 2
+    drawn = _draw(top, bottom)
+    tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail]) if len(drawn) else (math.nan, math.nan)
     return Interval(math.fsum(top) / math.fsum(bottom), float(low), float(high))
 
 
-def _draw(top: NDArray[np.float64], bottom: NDArray[np.float64], options: BootstrapOptions) -> NDArray[np.float64]:
+def _draw(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
     """(≤ draws,) the ratio in every draw of G groups with replacement."""
-    random = np.random.default_rng(options.seed)
+    random = np.random.default_rng(0)
     at_once = max(1, _BLOCK // len(top))
     ratios = []
-    for first in range(0, options.draws, at_once):
-        rows = min(at_once, options.draws - first)
+    for first in range(0, DRAWS, at_once):
+        rows = min(at_once, DRAWS - first)
         chosen = random.integers(len(top), size=(rows, len(top)))
         over, under = top[chosen].sum(axis=1), bottom[chosen].sum(axis=1)
         ratios.append(over[under > 0] / under[under > 0])

@@ -38,23 +38,15 @@ class ClassificationAccuracy:
             raise OptionsError(f"classes must be whole numbers from 0 to {scores.shape[1] - 1}; got {right.tolist()}")
         if np.isnan(scores).any():
             raise OptionsError("a score is NaN. Check the classifier's input.")
-        own = scores[np.arange(len(right)), right]
-        for name, rank in zip(right.tolist(), (scores >= own[:, None]).sum(axis=1).tolist(), strict=True):
+        of_right = scores[np.arange(len(right)), right]
+        for name, rank in zip(right.tolist(), (scores >= of_right[:, None]).sum(axis=1).tolist(), strict=True):
             self.ranks.add(name, rank)
-
-    def merge(self, other: "ClassificationAccuracy") -> None:
-        """Take in all instances of another accumulator."""
-        self.ranks.merge(other.ranks)
 
     def hits(self, k: int) -> GroupedValues:
         """1 for every instance whose right class is among the best k, else 0, by class."""
         if k < 1:
             raise OptionsError(f"accuracy is taken among the best 1 or more classes; got k={k}")
-        found = GroupedValues()
-        for name, ranks in self.ranks.items():
-            for rank in ranks:
-                found.add(name, float(rank <= k))
-        return found
+        return self.ranks.reaching(k)
 
     def value(self, ks: Sequence[int] = (1, 5)) -> dict[int, Averages]:
         """Top-k accuracy by k, over classes that occur and over instances; nan where there is no instance."""

@@ -15,6 +15,7 @@ from signspot.metrics.ranking import FloatArray, mean
 from signspot.types import Segment, Spotting
 
 Array = NDArray[np.float64]
+MARGIN = 0.2  # seconds: a spotting's time lies in the true segment, or at most so far outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,6 @@ class OperatingPoint:
     def false_alarms_per_hour(self) -> float:
         """False alarms over hours of footage, all words together; nan without footage."""
         return _over(self.false_alarms, self.hours)
-
-    @property
-    def mean_iou(self) -> float:
-        """Mean overlap of the found spans with the true ones; nan where nothing is found."""
-        return _over(self.overlap, self.found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,15 +105,12 @@ class DetectionCurve:
             raise OptionsError(f"false alarms per hour must be 0 or more; got {false_alarms_per_hour}")
         if self.hours <= 0:
             raise OptionsError("false alarms per hour need footage of known length; got 0 hours")
-        self._need_spottings()
+        if len(self.thresholds) == 0:
+            raise OptionsError("there is no spotting to choose a threshold from. Spot with a lower threshold first.")
         allowed = int(np.searchsorted(self.false_alarms_per_hour, false_alarms_per_hour, side="right"))
         if allowed == 0:
             return float(np.nextafter(self.thresholds[0], np.inf))
         return float(self.thresholds[allowed - 1])
-
-    def _need_spottings(self) -> None:
-        if len(self.thresholds) == 0:
-            raise OptionsError("there is no spotting to choose a threshold from. Spot with a lower threshold first.")
 
 
 def make_curve(
@@ -181,70 +174,47 @@ class TrueSign:
     segment: Segment
 
 
-@dataclass(frozen=True, slots=True)
-class MatchOptions:
-    """Conditions for a spotting to count for a true sign: both hold."""
-
-    margin: float = 0.2  # seconds: the spotting's time lies in the true segment, or at most so far outside
-    iou: float = 0.0  # the spans overlap at least so much
-
-    def __post_init__(self) -> None:
-        if not self.margin >= 0:
-            raise OptionsError(f"the margin must be 0 seconds or more; got {self.margin}")
-        if not 0 <= self.iou <= 1:
-            raise OptionsError(f"the overlap wanted must lie between 0 and 1; got {self.iou}")
-
-
 def by_score(spottings: Sequence[Spotting]) -> list[Spotting]:
     """Best score first; of equal scores the earlier time, then start, end, exemplar and variant."""
     return sorted(spottings, key=lambda s: (-s.score, s.time, s.start, s.end, s.exemplar, s.variant, s.mirrored))
 
 
-def match(
-    spottings: Sequence[Spotting], truths: Sequence[Segment], options: MatchOptions | None = None
-) -> list[Segment | None]:
+def match(spottings: Sequence[Spotting], truths: Sequence[Segment]) -> list[Segment | None]:
     """Give every spotting the true segment it found.
 
-    In the order given, each spotting takes one of the segments that it may count for and that are still free: the one
-    it overlaps most (IoU), of equals the one whose middle is nearest, then the earliest. So a lower threshold never
-    changes what higher scores found, and one matching serves all thresholds.
+    A spotting may count for a segment if its time lies in it, or at most `MARGIN` outside. In the order given, each
+    spotting takes one of these that is still free: the one it overlaps most (IoU), of equals the one whose middle is
+    nearest, then the earliest. So a lower threshold never changes what higher scores found, and one matching serves
+    all thresholds.
 
     Args:
         spottings: of one word in one video, in order of score (`by_score`).
         truths: where that word is signed in that video.
-        options: when a spotting may count for a segment.
 
     Returns:
         For every spotting its segment; None: a false alarm.
     """
-    chosen = options or MatchOptions()
     segments = sorted(truths)
-    reach = chosen.margin + ROUNDING
+    reach = MARGIN + ROUNDING
     times = np.array([spotting.time for spotting in spottings])
     starts = np.array([segment.start for segment in segments])
     latest_ends = np.maximum.accumulate(np.array([segment.end for segment in segments]))
     firsts = np.searchsorted(latest_ends, times - reach, side="left").tolist()
     lasts = np.searchsorted(starts, times + reach, side="right").tolist()
     free = [True] * len(segments)
-    found: list[Segment | None] = []
+    segments_found: list[Segment | None] = []
     for spotting, first, last in zip(spottings, firsts, lasts, strict=True):
         near = [i for i in range(first, last) if free[i] and spotting.time <= segments[i].end + reach]
-        index = _best(spotting, segments, near, chosen.iou)
-        if index is not None:
-            free[index] = False
-        found.append(None if index is None else segments[index])
-    return found
+        best = max(near, key=lambda i: _fit(spotting, segments[i]), default=None)
+        if best is not None:
+            free[best] = False
+        segments_found.append(None if best is None else segments[best])
+    return segments_found
 
 
-def _best(spotting: Spotting, segments: Sequence[Segment], near: Sequence[int], iou: float) -> int | None:
-    best: int | None = None
-    best_key = (-math.inf, -math.inf)
-    for index in near:
-        overlap = spotting.segment.iou(segments[index])
-        key = (overlap, -abs(spotting.time - segments[index].middle))
-        if overlap >= iou and key > best_key:
-            best, best_key = index, key
-    return best
+def _fit(spotting: Spotting, segment: Segment) -> tuple[float, float]:
+    """Larger for a segment that fits better: by overlap, then by the distance of its middle."""
+    return spotting.segment.iou(segment), -abs(spotting.time - segment.middle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +232,10 @@ class DetectionResult:
 class Detection:
     """Accumulates videos: spottings matched one to one with true signs of the same word.
 
-    A video is added whole and once, because its spottings compete for its signs; merging adds other videos.
+    A video is added whole and once, because its spottings compete for its signs.
     """
 
-    def __init__(self, options: MatchOptions | None = None):
-        self.options = options or MatchOptions()
+    def __init__(self) -> None:
         self._seconds: dict[str, float] = {}  # by video
         self._pairs: dict[tuple[str, str], _Pairs] = {}  # by video and word
 
@@ -283,27 +252,13 @@ class Detection:
             OptionsError: the video was added before, a record is of another video, or a number is not finite.
         """
         self._check(video, seconds)
-        found, true = _by_word(video, spottings), _by_word(video, truths)
-        for one in (spotting for several in found.values() for spotting in several):
+        spotted, true = _by_word(video, spottings), _by_word(video, truths)
+        for one in (spotting for several in spotted.values() for spotting in several):
             if not (math.isfinite(one.score) and math.isfinite(one.time)):
                 raise OptionsError(f"a spotting of '{one.word}' in {video} has score {one.score} at {one.time} s")
         self._seconds[video] = float(seconds)
-        for word in found.keys() | true.keys():
-            self._pairs[video, word] = _pair(found.get(word, []), true.get(word, []), self.options)
-
-    def merge(self, other: "Detection") -> None:
-        """Take in all videos of another accumulator.
-
-        Raises:
-            OptionsError: a video is in both, or they match by other rules.
-        """
-        if self.options != other.options:
-            raise OptionsError(f"matched by other rules: {self.options} and {other.options}")
-        both = self._seconds.keys() & other._seconds.keys()
-        if both:
-            raise OptionsError(f"video {min(both)} was added to both; add every video once")
-        self._seconds.update(other._seconds)
-        self._pairs.update(other._pairs)
+        for word in spotted.keys() | true.keys():
+            self._pairs[video, word] = _pair(spotted.get(word, []), true.get(word, []))
 
     def value(self) -> DetectionResult:
         """Average precision by word, mAP and mean IoU over everything added."""
@@ -348,30 +303,24 @@ class Detection:
             raise OptionsError(f"video {video} lasts {seconds} seconds; give a number from 0")
 
 
-def detect(
-    spottings: Iterable[Spotting],
-    truths: Iterable[Occurrence],
-    seconds: Mapping[str, float],
-    options: MatchOptions | None = None,
-) -> Detection:
+def detect(spottings: Iterable[Spotting], truths: Iterable[Occurrence], seconds: Mapping[str, float]) -> Detection:
     """Match the records of many videos at once.
 
     Args:
         spottings: of any of the videos.
         truths: of any of the videos.
         seconds: how much of every video was searched, videos without any record included.
-        options: when a spotting may count for a true sign.
 
     Raises:
         OptionsError: a record names a video that is not in `seconds`.
     """
-    found, true = _by_video(spottings), _by_video(truths)
-    unknown = sorted((found.keys() | true.keys()) - seconds.keys())
+    spotted, true = _by_video(spottings), _by_video(truths)
+    unknown = sorted((spotted.keys() | true.keys()) - seconds.keys())
     if unknown:
         raise OptionsError(f"the length of video '{unknown[0]}' is not known; give its seconds")
-    detection = Detection(options)
+    detection = Detection()
     for video, duration in seconds.items():
-        detection.add(video, duration, found.get(video, []), true.get(video, []))
+        detection.add(video, duration, spotted.get(video, []), true.get(video, []))
     return detection
 
 
@@ -385,11 +334,11 @@ class _Pairs:
     truths: int
 
 
-def _pair(spottings: Sequence[Spotting], truths: Sequence[Occurrence], options: MatchOptions) -> _Pairs:
+def _pair(spottings: Sequence[Spotting], truths: Sequence[Occurrence]) -> _Pairs:
     ordered = by_score(spottings)
-    found = match(ordered, [truth.segment for truth in truths], options)
-    overlaps = [0.0 if sign is None else one.segment.iou(sign) for one, sign in zip(ordered, found, strict=True)]
-    matched = [sign is not None for sign in found]
+    segments = match(ordered, [truth.segment for truth in truths])
+    overlaps = [0.0 if sign is None else one.segment.iou(sign) for one, sign in zip(ordered, segments, strict=True)]
+    matched = [sign is not None for sign in segments]
     scores = np.array([one.score for one in ordered], np.float64)
     return _Pairs(scores, np.array(overlaps, np.float64), np.array(matched, np.bool_), len(truths))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot.metrics.ranking import Averages, FloatArray, Group, GroupedValues
+from signspot.metrics.ranking import FloatArray
 from signspot.types import Segment
 
 ROUNDING = 1e-6  # seconds: a peak on the very border counts as inside, however its time was computed
@@ -53,38 +53,3 @@ class Tolerance:
         if isinstance(truth, Segment):
             return truth.start - self.margin, truth.end + self.margin
         return truth - self.before, truth + self.after
-
-
-class LocalisationAccuracy:
-    """Share of known words whose greatest similarity lies where the word is signed."""
-
-    def __init__(self, tolerance: Tolerance | None = None):
-        self.tolerance = tolerance or Tolerance()
-        self.hits = GroupedValues()  # 1 or 0 for every clip, by word
-
-    def add(self, word: Group, peak: float, truth: Truth) -> None:
-        """Take in one clip.
-
-        Args:
-            word: the word that is known to be in it.
-            peak: seconds at which the similarity is greatest.
-            truth: where the word is: a labelled time, a segment, or several if it is signed several times.
-        """
-        self.hits.add(word, float(self.tolerance.accepts(peak, truth)))
-
-    def add_curve(self, word: Group, times: FloatArray, similarity: FloatArray, truth: Truth) -> None:
-        """Take in one clip by its (T,) window times and (T,) similarities; the earliest of equal maxima counts."""
-        if similarity.ndim != 1 or similarity.shape != times.shape or len(times) == 0 or np.isnan(similarity).any():
-            raise OptionsError(
-                f"a curve needs one time and one similarity (no NaN) a window; got shapes {times.shape} and "
-                f"{similarity.shape} for '{word}'"
-            )
-        self.add(word, float(times[similarity.argmax()]), truth)
-
-    def merge(self, other: "LocalisationAccuracy") -> None:
-        """Take in all clips of another accumulator."""
-        self.hits.merge(other.hits)
-
-    def value(self) -> Averages:
-        """The share of clips that are right, over words and over clips; nan where there is none."""
-        return self.hits.value()

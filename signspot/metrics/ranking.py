@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,23 +22,12 @@ class Averages:
     per_instance: float  # the mean over all values
 
 
-class GroupedValues(Mapping[Group, tuple[float, ...]]):
-    """Values by group, kept one by one, so that workers can be merged and groups resampled.
-
-    Sums are exactly rounded (`math.fsum`): the averages do not depend on the order in which values came in.
-    """
-
-    def __init__(self) -> None:
-        self._values: dict[Group, list[float]] = {}
+class GroupedValues(dict[Group, list[float]]):
+    """Values by group. Sums are exactly rounded (`math.fsum`): averages do not depend on the order of values."""
 
     def add(self, group: Group, value: float) -> None:
         """Take in one value of a group."""
-        self._values.setdefault(group, []).append(float(value))
-
-    def merge(self, other: "GroupedValues") -> None:
-        """Take in all values of another collection."""
-        for group, values in other._values.items():
-            self._values.setdefault(group, []).extend(values)
+        self.setdefault(group, []).append(float(value))
 
     def value(self) -> Averages:
         """Average over groups and over instances; nan and nan where nothing was added."""
@@ -46,21 +35,15 @@ class GroupedValues(Mapping[Group, tuple[float, ...]]):
 
     def means(self) -> dict[Group, float]:
         """Every group's own mean."""
-        return {group: mean(values) for group, values in self._values.items()}
+        return {group: mean(values) for group, values in self.items()}
 
     def instances(self) -> list[float]:
         """All values, group after group."""
-        return [value for values in self._values.values() for value in values]
+        return [value for values in self.values() for value in values]
 
-    def __getitem__(self, group: Group) -> tuple[float, ...]:
-        return tuple(self._values[group])
-
-    def __iter__(self) -> Iterator[Group]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        """The number of groups."""
-        return len(self._values)
+    def reaching(self, most: float) -> "GroupedValues":
+        """1 for every value up to `most`, else 0."""
+        return GroupedValues({group: [float(value <= most) for value in values] for group, values in self.items()})
 
 
 def mean(values: list[float]) -> float:
@@ -70,8 +53,6 @@ def mean(values: list[float]) -> float:
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
-
-_FEW = 64  # up to so many right answers, counting beats sorting
 
 
 def ranks_of(similarity: FloatArray, correct: IntArray) -> NDArray[np.int64]:
@@ -88,10 +69,7 @@ def ranks_of(similarity: FloatArray, correct: IntArray) -> NDArray[np.int64]:
         (M,) ranks from 1, increasing.
     """
     right = np.sort(similarity[correct])
-    if len(right) <= _FEW:
-        reaching = np.array([np.count_nonzero(similarity >= value) for value in right], np.int64)
-    else:
-        reaching = len(similarity) - np.searchsorted(np.sort(similarity), right, side="left")
+    reaching = len(similarity) - np.searchsorted(np.sort(similarity), right, side="left")
     right_reaching = len(right) - np.searchsorted(right, right, side="left")
     wrong_before = reaching - right_reaching
     return wrong_before[::-1] + np.arange(1, len(right) + 1)
@@ -138,20 +116,11 @@ class RankedQueries:
         self.best_ranks.add(word, float(ranks[0]) if len(ranks) else float("inf"))
         self.average_precisions.add(word, average_precision(ranks, relevant))
 
-    def merge(self, other: "RankedQueries") -> None:
-        """Take in all queries of another accumulator."""
-        self.best_ranks.merge(other.best_ranks)
-        self.average_precisions.merge(other.average_precisions)
-
     def hits(self, k: int) -> GroupedValues:
         """1 for every query with a right answer among the first k, else 0, by word."""
         if k < 1:
             raise OptionsError(f"recall is taken among the first 1 or more answers; got k={k}")
-        found = GroupedValues()
-        for word, ranks in self.best_ranks.items():
-            for rank in ranks:
-                found.add(word, float(rank <= k))
-        return found
+        return self.best_ranks.reaching(k)
 
     def value(self, ks: Sequence[int] = (1, 5)) -> RetrievalResult:
         """Average over words and over queries."""

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from signspot.errors import CheckpointError, OptionsError, SandboxLimitError, UnsafeFileError
 from signspot.io.files import atomic_write
 from signspot.io.sandbox import Limits, Sandbox
-from signspot.models.contract import Built, Encoder, find_weights, log_licence
+from signspot.models.contract import PUBLISHED, Built, Encoder, card_beside, find_weights, log_licence
 from signspot.models.encoder import SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.registry import build
 
@@ -146,6 +146,9 @@ def read_header(path: Path) -> dict[str, str]:
             return dict(file.metadata() or {})
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path.name} is no safetensors file, or it is damaged ({error})") from error
+    except MemoryError as error:  # it is mapped: a limit of address space (ulimit -v) may be below its size
+        size = path.stat().st_size
+        raise CheckpointError(f"{path.name} has {size:,} bytes: too many to map under your memory limit") from error
 
 
 def _check_readable(path: Path) -> None:
@@ -311,7 +314,9 @@ def _outputs(state: Mapping[str, Tensor], name: str) -> int | None:
 # content hash is not known here; any public I3D with an MLP answers to this name.
 PUBLIC_I3D_MLP = "public-i3d_mlp"
 
-_HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
+HEADER = "signspot"  # under which a copy of the card stands in the safetensors header
+README = "README.md"
+_HUB_LICENCES = re.compile(r"cc0-1\.0|cc-by(-nc)?(-sa|-nd)?-\d\.\d|apache-2\.0|mit")  # as model hubs spell them
 _MOST_CARD_BYTES = 10_000_000
 _LARGEST_OPTION = 1_000_000  # of a network, as a card gives it
 _MOST_LAYERS = 1000  # and of the options below, for each of which layers are made one by one
@@ -325,9 +330,9 @@ def load_encoder(name_or_path: str | PathLike[str] | None = None, *, device: str
     """Load an encoder, ready to embed. Its licence is logged, once per process.
 
     Args:
-        name_or_path: a name out of `shipped()`, one of our `.safetensors` files, or a public checkpoint (I3D with
-            its MLP, or I3D alone: then the trunk's 1024 features at unit norm are the embedding). None: the
-            default.
+        name_or_path: a name out of `shipped()`, one of our `.safetensors` files or published folders, or a public
+            checkpoint (I3D with its MLP, or I3D alone: then the trunk's 1024 features at unit norm are the
+            embedding). None: the default.
         device: where it embeds: "cpu", "cuda", "mps", or "auto" for the fastest that is there.
 
     Raises:
@@ -345,36 +350,79 @@ def load_encoder(name_or_path: str | PathLike[str] | None = None, *, device: str
 
 
 def save_encoder(encoder: Encoder, path: str | PathLike[str], *, half: bool = False) -> Encoder:
-    """Write weights to a `.safetensors` file and a card beside it, with the suffix `.json`.
+    """Write weights and their card: a `.safetensors` file with a `.json` file beside it, or a folder to publish.
 
     Args:
         encoder: what to write; of its card, licence, data, metrics and command are kept.
-        path: where to.
+        path: a `.safetensors` file; or, without a suffix (digits as in `v1.0` are none), a folder as Hugging Face lays
+            it out: model.safetensors, config.json and README.md.
         half: store weights in 16 bits.
 
     Returns:
         The encoder that the file now holds: in 16 bits its weights are rounded, so its hash is another.
     """
-    target = Path(path)
+    is_folder = names_folder(path)
+    target = Path(path) / PUBLISHED if is_folder else Path(path)
+    card_file = target.with_name("config.json") if is_folder else target.with_suffix(".json")
     if target.suffix != ".safetensors":
-        raise OptionsError(f"weights are written as .safetensors; got '{target.name}'")
+        raise OptionsError(f"weights are written as .safetensors, or to a folder; got '{target.name}'")
     state = {name: _stored(name, value, half=half) for name, value in encoder.module.state_dict().items()}
     module = _build_quietly(encoder.module.architecture, encoder.module.options)
     fill(module, state, target.name)
     card = _make_card(encoder, content_hash(module, encoder.contract))
     with atomic_write(target) as temporary:
-        save_file(state, temporary, metadata={_HEADER: json.dumps(card, sort_keys=True)})
-    with atomic_write(target.with_suffix(".json")) as temporary:
+        save_file(state, temporary, metadata={HEADER: json.dumps(card, sort_keys=True)})
+    with atomic_write(card_file) as temporary:
         temporary.write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if is_folder:
+        with atomic_write(target.with_name(README)) as temporary:
+            temporary.write_text(_published_card(card), encoding="utf-8")
     return Encoder(encoder.name, encoder.contract, Built(module.eval()), card["hash"], card)
+
+
+def names_folder(path: str | PathLike[str]) -> bool:
+    """Whether a path names a folder to publish: it has no suffix, or digits only, as in `v1.0` or `cc-by-4.0`."""
+    suffix = Path(path).suffix
+    return not suffix or suffix[1:].isdecimal()
+
+
+def _published_card(card: Mapping[str, Any]) -> str:
+    """The README of a published encoder: a header that model hubs read, and the card in words."""
+    licence = str(card["licence"]) or "unknown"
+    hub_licence = licence.lower().replace(" ", "-")
+    header = {
+        "library_name": "signspot",
+        "tags": ["sign-language", "sign-spotting", card["contract"]["kind"]],
+        "license": hub_licence if _HUB_LICENCES.fullmatch(hub_licence) else "other",
+        "license_name": licence,
+    }
+    lines = ["---", *(f"{name}: {json.dumps(value)}" for name, value in header.items()), "---", "", f"# {card['name']}"]
+    lines += ["", str(card["data"]) or "What it was trained on is not stated.", ""]
+    lines += [
+        "```python",
+        "import signspot",
+        "",
+        'spotter = signspot.load("FOLDER")  # of these files',
+        "```",
+        "",
+        f"Input: {card['contract']['kind']}, clips of {card['contract']['frames']} frames at "
+        f"{card['contract']['fps']:g} frames per second. Output: {card['contract']['dimension']} numbers a clip.",
+        "",
+        f"Default threshold: {card['threshold']:g}. Content hash: `{card['hash']}`. Licence: {licence}.",
+    ]
+    if card["command"]:
+        lines += ["", f"Made by `{card['command']}`."]
+    if card["metrics"]:
+        lines += ["", "```json", json.dumps(card["metrics"], indent=1, ensure_ascii=False), "```"]
+    return "\n".join(lines) + "\n"
 
 
 def _read_card(path: Path) -> dict[str, Any] | None:
     """The card of one of our files: the one beside it, else the copy in its header; None for other files."""
     if path.suffix != ".safetensors":
         return None
-    header = read_header(path).get(_HEADER)
-    card_file = path.with_suffix(".json")
+    header = read_header(path).get(HEADER)
+    card_file = card_beside(path)
     try:
         if header and card_file.is_file():
             if card_file.stat().st_size > _MOST_CARD_BYTES:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["rgb", "landmarks"]
+PUBLISHED = "model.safetensors"  # the weights in a folder as Hugging Face lays it out
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class _Unbuilt:
 
 def _entry(cache: Path, path: Path) -> Path:
     """The file that notes what weights, and the card beside them, held when they were loaded."""
-    card_file = path.with_suffix(".json")
+    card_file = card_beside(path)
     card = content_digest(card_file) if path.suffix == ".safetensors" and card_file.is_file() else ""
     made_by = text_digest(json.dumps([card, VERSION, _NETWORKS, path.name]))
     return cache / "encoders" / f"{content_digest(path)}-{made_by}.json"
@@ -205,6 +206,12 @@ def log_licence(name: str, licence: str) -> None:
         licence_logger.info("%s: %s, see signspot models %s", name, licence, name)
 
 
+def card_beside(weights: Path) -> Path:
+    """The file of the card of a weights file; in a folder as models are published, that is config.json."""
+    published = weights.with_name("config.json")
+    return published if weights.name == PUBLISHED and published.is_file() else weights.with_suffix(".json")
+
+
 def find_weights(name_or_path: str | PathLike[str] | None) -> Path:
     """The file that a name or a path stands for."""
     names = shipped()
@@ -217,8 +224,9 @@ def find_weights(name_or_path: str | PathLike[str] | None) -> Path:
     if name in names:
         return _SHIPPED / f"{name}.safetensors"
     path = Path(name)
+    path = path / PUBLISHED if (path / PUBLISHED).is_file() else path
     if not path.is_file():
-        problem = "it is a folder" if path.is_dir() else "there is no such file"
+        problem = f"it is a folder without {PUBLISHED}" if path.is_dir() else "there is no such file"
         known = f"Shipped: {', '.join(names)}" if names else "No weights are shipped"
         raise CheckpointError(f"no weights at '{path}': {problem}. {known}.")
     return path

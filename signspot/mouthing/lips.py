@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +58,8 @@ class LipTrack:
         """Seconds at the end of the last frame."""
         return self.start + len(self) / FPS
 
-    def hidden_stretches(self, least: float = 2.0) -> list[Segment]:
-        """Stretches of at least so many seconds in which the lips are not seen, or a hand is before them."""
+    def hidden_segments(self, least: float = 2.0) -> list[Segment]:
+        """Segments of at least so many seconds in which the lips are not seen, or a hand is before them."""
         hidden = np.concatenate([[False], (self.values[:, -2] == 0) | (self.values[:, -1] > 0), [False]])
         borders = np.flatnonzero(np.diff(hidden.astype(np.int8))).reshape(-1, 2) / FPS
         return [Segment(self.start + first, self.start + last) for first, last in borders if last - first >= least]
@@ -99,20 +98,20 @@ def follow_lips(chunks: Iterable[Landmarks], name: str = "this video") -> LipTra
 
 def remarks_on(lips: LipTrack) -> list[str]:
     """Remarks for people on what could not be seen of the lips; none where all is well."""
-    said = []
+    remarks = []
     if lips.seen < _OFTEN:
-        said.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
+        remarks.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
     if lips.turned > _SELDOM:
-        said.append(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
+        remarks.append(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
     if lips.covered > _SELDOM:
-        said.append(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
-    hidden = lips.hidden_stretches()
+        remarks.append(f"a hand is before the mouth in {lips.covered:.0%} of the frames: expect to miss mouthings")
+    hidden = lips.hidden_segments()
     if hidden:
         others = len(hidden) - 1
         more = f" and {others:,} other place{'s' * (others > 1)}" if others else ""
         where = f"from {hidden[0].start:.1f} to {hidden[0].end:.1f} s{more}"
-        said.append(f"the lips are hidden {where}: expect to miss mouthings there")
-    return said
+        remarks.append(f"the lips are hidden {where}: expect to miss mouthings there")
+    return remarks
 
 
 def lip_shapes(landmarks: Landmarks) -> Floats:
@@ -125,15 +124,15 @@ def lip_shapes(landmarks: Landmarks) -> Floats:
     Raises:
         LandmarksError: the landmarks lack points of the face.
     """
-    known = {point: place for place, point in enumerate(landmarks.face_points)}
-    missing = [point for point in _NEEDED if point not in known]
+    columns = {point: column for column, point in enumerate(landmarks.face_points)}
+    missing = [point for point in _NEEDED if point not in columns]
     if missing:
         raise LandmarksError(
             f"these landmarks lack {len(missing)} face points that lips are measured with (mesh point {missing[0]} …). "
             "Estimate them again with: signspot landmarks"
         )
     scale = np.array([landmarks.aspect, 1.0, landmarks.aspect], np.float32)
-    face = {point: landmarks.face[:, known[point]] * scale for point in _NEEDED}
+    face = {point: landmarks.face[:, columns[point]] * scale for point in _NEEDED}
     size, points, side = _in_head(face)
     shapes = _measure(points)
     good = np.isfinite(shapes).all(axis=1) & (size > 1e-6)
@@ -210,29 +209,6 @@ def _is_covered(landmarks: Landmarks, mouth: Floats, size: Floats, scale: Floats
 
 Source = str | PathLike[str] | Landmarks
 _CHUNK = 512  # landmark frames that are read at once
-
-
-class LipReader(Protocol):
-    """Turns a source into what a network sees of its lips."""
-
-    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
-        """Follow the lips through a source, in memory that hardly grows.
-
-        Returns:
-            (T, C) values at 25 frames per second, whatever the source's rate. The last two channels say whether the
-            lips are seen and whether a hand is before them; the others are 0 where they are not seen.
-
-        Raises:
-            LandmarksError: no face is seen, or only from the side.
-        """
-
-
-class LandmarkLips:
-    """Shapes that are measured on landmarks."""
-
-    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
-        """Follow the lips through a video, a `.pose` file or landmarks; see `read_lips`."""
-        return read_lips(source, cache, progress)
 
 
 def read_lips(source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:

@@ -135,28 +135,28 @@ class MouthingNetwork(LipMatcher):
         Returns:
             (B, S) logits, before calibration, that the word ends at a step.
         """
-        known = (words != PADDING).float()  # (B, L)
+        is_viseme = (words != PADDING).float()  # (B, L)
         asked = self.visemes(words + 1).transpose(1, 2)
         for block in self.word:
-            asked = block(asked, known[:, None])
-        asked = asked * known[:, None]
-        steps, places, heads = coded.shape[2], words.shape[1], self.options.heads
+            asked = block(asked, is_viseme[:, None])
+        asked = asked * is_viseme[:, None]
+        steps, length, heads = coded.shape[2], words.shape[1], self.options.heads
         ours = coded.reshape(len(coded), heads, -1, steps)
-        theirs = asked.reshape(len(asked), heads, -1, places)
+        theirs = asked.reshape(len(asked), heads, -1, length)
         alike = torch.einsum("bhds,bhdl->bhsl", ours, theirs) / ours.shape[2] ** 0.5
-        count = known.sum(dim=1, keepdim=True)
-        place = torch.arange(places, device=words.device).float()
-        share, end = place / count, (place == count - 1).float()
-        fixed = torch.stack([known, share * known, end], dim=1)[:, :, None].expand(-1, -1, steps, -1)
+        count = is_viseme.sum(dim=1, keepdim=True)
+        position = torch.arange(length, device=words.device).float()
+        share, end = position / count, (position == count - 1).float()
+        fixed = torch.stack([is_viseme, share * is_viseme, end], dim=1)[:, :, None].expand(-1, -1, steps, -1)
         x = torch.cat([alike, fixed], dim=1)
-        inside = known[:, None, None]
+        inside = is_viseme[:, None, None]
         for number, conv in enumerate(self.map):
-            made = functional.gelu(conv(x)) * inside
-            x = made if not number else x + made
+            features = functional.gelu(conv(x)) * inside
+            x = features if not number else x + features
         best = x.masked_fill(inside == 0, -1e4).amax(dim=3)
         at_end = (x * end[:, None, None]).sum(dim=3)
-        found: Tensor = self.last(torch.cat([best, at_end], dim=1))[:, 0]
-        return found
+        logits: Tensor = self.last(torch.cat([best, at_end], dim=1))[:, 0]
+        return logits
 
 
 def pad_words(queries: list[list[int]]) -> Tensor:
@@ -236,11 +236,11 @@ class TemplateMatcher(LipMatcher):
         worse = (_away(shapes, self.templates[words + 1]) - nearest).clamp(max=_WORST)  # (B, L, T)
         gain = (self.options.bonus - worse / 2) * seen
         count = (words != PADDING).sum(dim=1)
-        best = found = gain.new_zeros(len(gain), gain.shape[2])
-        for place in range(words.shape[1]):
-            best = self._extend(best, gain[:, place])
-            found = torch.where((count == place + 1)[:, None], best, found)
-        return (found / count[:, None].sqrt())[:, ::STEP]
+        best = scores = gain.new_zeros(len(gain), gain.shape[2])
+        for position in range(words.shape[1]):
+            best = self._extend(best, gain[:, position])
+            scores = torch.where((count == position + 1)[:, None], best, scores)
+        return (scores / count[:, None].sqrt())[:, ::STEP]
 
     def _extend(self, before: Tensor, gain: Tensor) -> Tensor:
         """(B, T) sequences that end at each frame, with one viseme more that lasts 1 frame to the longest."""

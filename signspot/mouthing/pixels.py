@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from signspot.errors import LandmarksError, OptionsError
-from signspot.io.progress import Progress, silent
+from signspot.io.progress import Progress
 from signspot.landmarks.landmarks import Landmarks, resample_stream
-from signspot.mouthing.lips import FPS, Floats, LandmarkLips, LipReader, LipTrack, Source, lip_shapes, stream_source
-from signspot.mouthing.network import STEP, LipMatcher, MouthingNetwork, NetworkOptions
+from signspot.mouthing.lips import FPS, Floats, LipTrack, Source, lip_shapes, stream_source
+from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions
 from signspot.video.reader import Frame, open_video
 
 SIDE = 88  # pixels of a crop, as usual for lip reading
@@ -37,12 +37,12 @@ def mouth_places(landmarks: Landmarks) -> NDArray[np.float32]:
         LandmarksError: the landmarks lack points of the face.
     """
     flags = lip_shapes(landmarks)[:, -3:-1]  # seen, covered
-    points = {point: place for place, point in enumerate(landmarks.face_points)}
+    points = {point: column for column, point in enumerate(landmarks.face_points)}
     face = {point: landmarks.face[:, points[point], :2] for point in (13, 14, 33, 61, 263, 291)}
     middle = np.mean([face[13], face[14], face[61], face[291]], axis=0)
     right = (face[263] - face[33]) * (_WIDE / 2)
-    found = np.concatenate([middle, right, flags], axis=1)
-    return np.where(flags[:, :1] > 0, found, 0.0).astype(np.float32)
+    rows = np.concatenate([middle, right, flags], axis=1)
+    return np.where(flags[:, :1] > 0, rows, 0.0).astype(np.float32)
 
 
 def crop_mouth(image: NDArray[np.uint8], place: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -132,10 +132,6 @@ class RgbFrontEnd(nn.Module):
             x = functional.relu(layer(x))
         return x.mean(dim=(2, 3)).reshape(batch, frames, self.features)
 
-    def start(self) -> "FeatureStream":
-        """Begin to read a video piece by piece."""
-        return FeatureStream(self)
-
 
 class FeatureStream:
     """The features of crops that come in pieces: one for each frame, REACH frames late."""
@@ -149,12 +145,12 @@ class FeatureStream:
         """(T, SIDE, SIDE) the next crops to the (n, features) that are known by now."""
         side = crops.shape[1:]
         before = self._last if self._last is not None else torch.zeros(REACH, *side)
-        known = torch.cat([before, crops])
-        self._last = known[-2 * REACH :]
-        if len(known) <= 2 * REACH:
+        frames = torch.cat([before, crops])
+        self._last = frames[-2 * REACH :]
+        if len(frames) <= 2 * REACH:
             return torch.zeros(0, self._front.features)
-        found: Tensor = self._front(known[None])[0]
-        return found
+        features: Tensor = self._front(frames[None])[0]
+        return features
 
     def finish(self) -> Tensor:
         """The (n, features) of the last frames."""
@@ -172,28 +168,22 @@ class RgbMouthingNetwork(MouthingNetwork):
         self.first = nn.Conv1d(features + 2, self.options.width, 5, stride=STEP, padding=2)
 
 
-class RgbLips:
-    """Features of crops; landmarks say where the mouth is."""
+def read_rgb_lips(front: RgbFrontEnd, source: Source, cache: Path | None, progress: Progress) -> LipTrack:
+    """Follow the lips through a video by features of crops; landmarks say where the mouth is.
 
-    def __init__(self, front: RgbFrontEnd):
-        self._front = front
-
-    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
-        """Follow the lips through a video.
-
-        Raises:
-            OptionsError: the source has no pixels.
-        """
-        if isinstance(source, Landmarks) or Path(source).suffix.lower() == ".pose":
-            raise OptionsError("this mouthing spotter sees pixels, and landmarks have none. Name the video itself")
-        stream, parts, flags = self._front.start(), [], []
-        with open_video(source) as video:
-            chunks = resample_stream(stream_source(source, cache, progress), FPS)
-            for crops, seen in crop_mouths(video.resampled(FPS), chunks):
-                parts.append(stream.push(torch.from_numpy(crops)).numpy())
-                flags.append(seen)
-        parts.append(stream.finish().numpy())
-        return _joined(np.concatenate(parts), np.concatenate(flags), Path(source).name)
+    Raises:
+        OptionsError: the source has no pixels.
+    """
+    if isinstance(source, Landmarks) or Path(source).suffix.lower() == ".pose":
+        raise OptionsError("this mouthing spotter sees pixels, and landmarks have none. Name the video itself")
+    stream, parts, flags = FeatureStream(front), [], []
+    with open_video(source) as video:
+        chunks = resample_stream(stream_source(source, cache, progress), FPS)
+        for crops, seen in crop_mouths(video.resampled(FPS), chunks):
+            parts.append(stream.push(torch.from_numpy(crops)).numpy())
+            flags.append(seen)
+    parts.append(stream.finish().numpy())
+    return _joined(np.concatenate(parts), np.concatenate(flags), Path(source).name)
 
 
 def _joined(features: Floats, flags: Floats, name: str) -> LipTrack:
@@ -203,8 +193,3 @@ def _joined(features: Floats, flags: Floats, name: str) -> LipTrack:
             f"{name} shows no face from the front in {len(flags)} frames: no mouthing can be read. Film the face, too"
         )
     return LipTrack(np.concatenate([features * seen, flags], axis=1), covered=float(flags[:, 1].mean()))
-
-
-def reader_of(network: LipMatcher) -> LipReader:
-    """The reader of lips as a network sees them."""
-    return RgbLips(network.front) if isinstance(network, RgbMouthingNetwork) else LandmarkLips()

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.mouthing.lips import FPS, LipTrack, Source
+from signspot.mouthing.lips import FPS, LipTrack, Source, read_lips
 from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.network import STEP, pad_words
-from signspot.mouthing.pixels import reader_of
+from signspot.mouthing.pixels import RgbMouthingNetwork, read_rgb_lips
 from signspot.mouthing.visemes import is_known, query, visemes_of
 from signspot.types import SIGN_SECONDS, Label, Segment, Spotting, Subtitle
 from signspot.words.match import Form, WordMatch, WordMatcher
@@ -79,13 +79,13 @@ def find_candidates(
     for word in asked or ():
         visemes_of(word, language)  # raises where it has none
     finder = LongWords(language) if asked is None else WordMatcher(asked, language)
-    found = []
+    windows = []
     for subtitle in subtitles:
         mentioned = [match.word for match in finder.find_all(subtitle.text)]
         if mentioned:
             window = Segment(max(0.0, subtitle.start - padding), subtitle.end + padding)
-            found.append(MentionWindow(window, tuple(dict.fromkeys(mentioned))))
-    return found
+            windows.append(MentionWindow(window, tuple(dict.fromkeys(mentioned))))
+    return windows
 
 
 def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, language: str) -> str:
@@ -95,8 +95,8 @@ def explain_none(subtitles: Sequence[Subtitle], words: Iterable[str] | None, lan
         return unread
     if words is not None:
         return f"mentions none of the words that are asked for ({_few(list(words))})"
-    shown = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
-    return f"has no word that shows on lips: each has fewer than {_FEWEST_SHAPES} mouth shapes ({_few(shown)})"
+    written = [token.word for subtitle in subtitles for token in tokens(subtitle.text)]
+    return f"has no word that shows on lips: each has fewer than {_FEWEST_SHAPES} mouth shapes ({_few(written)})"
 
 
 def doubt_letters(subtitles: Sequence[Subtitle], language: str) -> str | None:
@@ -180,10 +180,10 @@ class Mouthed:
 
     def remarks(self) -> list[str]:
         """Remarks for people on what was not looked for, and on peaks that were left out; none where all is well."""
-        said = [f"not looked for: {reason}" for reason in self.unasked]
+        texts = [f"not looked for: {reason}" for reason in self.unasked]
         if self.hidden:
-            said.append(f"left out {self.hidden:,} peak{'s' * (self.hidden > 1)} where the lips are hardly seen")
-        return said
+            texts.append(f"left out {self.hidden:,} peak{'s' * (self.hidden > 1)} where the lips are hardly seen")
+        return texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,15 +207,15 @@ def find_peaks(curve: NDArray[np.float32], lips: LipTrack, least: float, most: i
     Returns:
         The best first; those before which the lips are hardly seen, too.
     """
-    found: list[LipPeak] = []
+    peaks: list[LipPeak] = []
     left = curve.copy()
     reach = int(SIGN_SECONDS * FPS / STEP)
-    while len(found) < most and len(left) and left.max() >= max(least, 0.0):
-        place = int(left.argmax())
-        time, sure = lips.start + place * STEP / FPS, float(curve[place])
-        found.append(LipPeak(round(time, 3), round(sure, 4), _is_seen(lips, place)))
-        left[max(0, place - reach) : place + reach + 1] = -1.0
-    return found
+    while len(peaks) < most and len(left) and left.max() >= max(least, 0.0):
+        step = int(left.argmax())
+        time, sure = lips.start + step * STEP / FPS, float(curve[step])
+        peaks.append(LipPeak(round(time, 3), round(sure, 4), _is_seen(lips, step)))
+        left[max(0, step - reach) : step + reach + 1] = -1.0
+    return peaks
 
 
 def as_spotting(label: Label) -> Spotting:
@@ -236,8 +236,14 @@ class MouthingSpotter:
         self.model = model
 
     def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
-        """The lips of a source as this spotter's network sees them; see `LipReader`."""
-        return reader_of(self.model.network).read(source, cache, progress)
+        """Follow the lips through a source as this spotter's network sees them, in memory that hardly grows.
+
+        Raises:
+            LandmarksError: no face is seen, or only from the side.
+        """
+        if isinstance(self.model.network, RgbMouthingNetwork):
+            return read_rgb_lips(self.model.network.front, source, cache, progress)
+        return read_lips(source, cache, progress)
 
     @torch.inference_mode()
     def curves(self, lips: LipTrack, words: Sequence[str], language: str = "en") -> NDArray[np.float32]:
@@ -250,12 +256,13 @@ class MouthingSpotter:
         if not queries or not len(lips):
             return np.zeros((len(queries), -(-len(lips) // STEP)), np.float32)
         network = self.model.network
-        coded = network.code_lips(torch.from_numpy(lips.values)[None])
+        device = next((weight.device for weight in network.parameters()), torch.device("cpu"))
+        coded = network.code_lips(torch.from_numpy(lips.values)[None].to(device))
         parts = []
         for first in range(0, len(queries), _AT_ONCE):
-            block = pad_words(queries[first : first + _AT_ONCE])
+            block = pad_words(queries[first : first + _AT_ONCE]).to(device)
             logits = network.compare(coded.expand(len(block), -1, -1), block)
-            parts.append(torch.sigmoid(network.calibrated(logits)).numpy())
+            parts.append(torch.sigmoid(network.calibrated(logits)).cpu().numpy())
         return np.concatenate(parts)
 
     def search(
@@ -296,7 +303,11 @@ class MouthingSpotter:
                         hidden += not peak.seen
                         peaks[word] += [(peak.probability, peak.time)] if peak.seen else []
             progress(done, len(candidates))
-        labels = [Label(word, video, time, sure) for word, found in peaks.items() for sure, time in _best_apart(found)]
+        labels = [
+            Label(word, video, time, sure)
+            for word, candidates_of_word in peaks.items()
+            for sure, time in _best_apart(candidates_of_word)
+        ]
         ordered = sorted(labels, key=lambda label: (label.time, label.word))
         return Mouthed(tuple(ordered), queries, hidden, tuple(unasked.values()))
 
@@ -308,9 +319,9 @@ def keep_vocabulary(labels: Iterable[Label], least: float = WORD_LEAST) -> list[
         labels: of the training videos of a corpus, all together.
         least: probability.
     """
-    found = list(labels)
-    sure = {label.word for label in found if label.confidence >= least}
-    return [label for label in found if label.word in sure]
+    listed = list(labels)
+    sure = {label.word for label in listed if label.confidence >= least}
+    return [label for label in listed if label.word in sure]
 
 
 def _can_ask(word: str, language: str, unasked: dict[str, str]) -> bool:
@@ -332,16 +343,16 @@ def _is_seen(lips: LipTrack, place: int) -> bool:
 def _best_apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """(probability, time) of the best peaks, none nearer than a sign to a better one."""
     ordered = sorted(peaks, key=lambda peak: (-peak[0], peak[1]))
-    return [ordered[place] for place in apart([time for _, time in ordered])]
+    return [ordered[number] for number in apart([time for _, time in ordered])]
 
 
 def apart(times: Sequence[float]) -> list[int]:
     """Those of some mouthings of one word, the best first, that are no nearer than a sign to a better one."""
-    kept: list[int] = []
-    for place, time in enumerate(times):
-        if all(abs(time - times[other]) >= SIGN_SECONDS for other in kept):
-            kept.append(place)
-    return kept
+    chosen: list[int] = []
+    for number, time in enumerate(times):
+        if all(abs(time - times[other]) >= SIGN_SECONDS for other in chosen):
+            chosen.append(number)
+    return chosen
 
 
 LATE = 0.4  # seconds after the end of a sign until which the mouthing of its word may end
@@ -365,14 +376,17 @@ def mark_mouthed(spottings: Iterable[Spotting], mouthings: Iterable[Label]) -> l
     for mouthing in mouthings:
         by_word.setdefault(mouthing.word, []).append(mouthing)
     return [
-        replace(each, mouthed=max((m.confidence for m in by_word.get(each.word, ()) if agrees(each, m)), default=None))
-        for each in spottings
+        replace(
+            spotting,
+            mouthed=max((m.confidence for m in by_word.get(spotting.word, ()) if agrees(spotting, m)), default=None),
+        )
+        for spotting in spottings
     ]
 
 
 def places_to_read(spottings: Sequence[Spotting]) -> list[MentionWindow]:
     """Places where lips are to be read for spottings: the word of each around its place, whatever subtitles say."""
     return [
-        MentionWindow(Segment(max(0.0, each.start - _AROUND), each.end + LATE + _AROUND), (each.word,))
-        for each in spottings
+        MentionWindow(Segment(max(0.0, spotting.start - _AROUND), spotting.end + LATE + _AROUND), (spotting.word,))
+        for spotting in spottings
     ]

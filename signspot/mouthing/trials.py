@@ -230,11 +230,11 @@ def answer(spotter: MouthingSpotter, clips: Sequence[LipClip], trials: Sequence[
 def _ask(spotter: MouthingSpotter, lips: LipTrack, trial: Trial) -> tuple[float, float, float]:
     """Probability of the label, its seconds from the nearest end of a mouthing, seconds searched."""
     window = Segment(trial.start, trial.start + WINDOW)
-    found = spotter.search(lips, [MentionWindow(window, (trial.word,))], "", least=0.0)
-    searched = max(0.0, min(window.end, lips.end) - trial.start) if found.queries else 0.0
-    if not found.labels:
+    mouthed = spotter.search(lips, [MentionWindow(window, (trial.word,))], "", least=0.0)
+    searched = max(0.0, min(window.end, lips.end) - trial.start) if mouthed.queries else 0.0
+    if not mouthed.labels:
         return 0.0, np.inf, searched
-    (label,) = found.labels
+    (label,) = mouthed.labels
     return label.confidence, min((label.time - end for end in trial.ends), key=abs, default=np.inf), searched
 
 

@@ -4,6 +4,7 @@ Phonemes are written as in that dictionary (ARPAbet); a vowel ends in 1 where it
 Letter-to-sound rules are rough: the lips show neither voicing nor most of what happens behind the teeth.
 """
 
+import json
 import lzma
 import re
 import unicodedata
@@ -14,83 +15,12 @@ from pathlib import Path
 from signspot.errors import OptionsError
 from signspot.words.tokens import fold, number_words, primary_language
 
-_LATIN = {
-    **{"a": "AA1", "b": "B", "c": "K", "d": "D", "e": "EH1", "f": "F", "g": "G", "h": "HH", "i": "IY1", "j": "Y"},
-    **{"k": "K", "l": "L", "m": "M", "n": "N", "o": "OW1", "p": "P", "q": "K", "r": "R", "s": "S", "t": "T"},
-    **{"u": "UW1", "v": "V", "w": "V", "x": "K S", "y": "IY1", "z": "Z", "ch": "CH", "sh": "SH", "th": "T"},
-    **{"ph": "F", "qu": "K W", "ck": "K", "ce": "S EH1", "ci": "S IY1", "ou": "UW1", "ai": "AY1", "ei": "EY1"},
-    **{
-        "au": "AW1",
-        "oi": "OY1",
-        "æ": "EH1",
-        "œ": "ER1",
-        "ø": "ER1",
-        "ß": "S",
-        "ł": "W",
-        "đ": "D",
-        "þ": "TH",
-        "ð": "DH",
-    },
-}
-_ENGLISH = {
-    **{"a": "AE1", "e": "EH1", "i": "IH1", "o": "AA1", "u": "AH1", "y": "IH1", "j": "JH", "w": "W", "th": "TH"},
-    **{"sch": "SH", "tch": "CH", "dge": "JH", "tion": "SH AH0 N", "sion": "ZH AH0 N", "ture": "CH ER0"},
-    **{"wh": "W", "wr": "R", "kn": "N", "gn": "N", "gh": "", "igh": "AY1", "ough": "AO1", "augh": "AO1", "eigh": "EY1"},
-    **{"ng": "NG", "nk": "NG K", "ee": "IY1", "ea": "IY1", "ie": "IY1", "ei": "EY1", "ey": "IY0", "oo": "UW1"},
-    **{"oa": "OW1", "ou": "AW1", "ow": "OW1", "ai": "EY1", "ay": "EY1", "oy": "OY1", "au": "AO1", "aw": "AO1"},
-    **{"ew": "UW1", "ue": "UW1", "ui": "UW1", "ar": "AA1 R", "er": "ER0", "ir": "ER1", "or": "AO1 R", "ur": "ER1"},
-    **{
-        "cy": "S IY0",
-        "ge": "JH EH1",
-        "gi": "JH IH1",
-        "ous": "AH0 S",
-        "le ": "AH0 L",
-        "y ": "IY0",
-        "e ": "",
-        "es ": "Z",
-    },
-    **{"ed ": "D", "a ": "AH0", "o ": "OW1", "i ": "IY1"},
-}
+_FOLDER = Path(__file__).parent / "data"
+# Phonemes by letters; a space stands for the end of a word. Rules of a language come before those of Latin letters.
+_SOUNDS: dict[str, dict[str, str]] = json.loads((_FOLDER / "letter_sounds.json").read_text(encoding="utf-8"))
+_LATIN = _SOUNDS["latin"]
 # Where a vowel, one consonant and a final e follow each other, the vowel is long: "name", "time", "home", "tune".
 _LONG = {"a": "EY1", "e": "IY1", "i": "AY1", "o": "OW1", "u": "UW1", "y": "AY1"}
-_OTHERS: Mapping[str, Mapping[str, str]] = {
-    "de": {
-        **{"sch": "SH", "tsch": "CH", "ch": "HH", "ie": "IY1", "ei": "AY1", "eu": "OY1", "äu": "OY1", "ä": "EH1"},
-        **{"ö": "ER1", "ü": "UW1", "v": "F", "z": "T S", "st": "SH T", "sp": "SH P", "qu": "K V", "e ": "AH0"},
-        **{"er ": "ER0", "en ": "AH0 N", "ng": "NG", "ah": "AA1", "oh": "OW1", "uh": "UW1", "eh": "EY1"},
-    },
-    "fr": {
-        **{"ch": "SH", "j": "ZH", "ge": "ZH", "gi": "ZH IY1", "gn": "N Y", "eau": "OW1", "au": "OW1", "ou": "UW1"},
-        **{"oi": "W AA1", "ai": "EH1", "ei": "EH1", "u": "UW1", "eu": "ER1", "é": "EY1", "ç": "S", "qu": "K", "h": ""},
-        **{"on": "AO1", "an": "AA1", "en": "AA1", "in": "AE1", "un": "AE1", "e ": "", "es ": "", "t ": "", "s ": ""},
-        **{"d ": "", "x ": "", "er ": "EY1", "ez ": "EY1", "w": "W", "ill": "IY1 Y", "th": "T"},
-    },
-    "es": {
-        **{"j": "HH", "ge": "HH EH1", "gi": "HH IY1", "ll": "Y", "ñ": "N Y", "qu": "K", "h": "", "z": "S", "v": "B"},
-        **{"gue": "G EH1", "gui": "G IY1", "ü": "W", "y": "Y", "y ": "IY1", "ch": "CH", "hue": "W EH1", "hui": "W IY1"},
-        **{"cce": "K S EH1", "cci": "K S IY1", "ps": "S", "o": "AO1", "oi": "AO1 IY1", "ou": "AO1 UW1"},  # o is even
-    },
-    "it": {
-        **{
-            "ce": "CH EH1",
-            "ci": "CH IY1",
-            "che": "K EH1",
-            "chi": "K IY1",
-            "ge": "JH EH1",
-            "gi": "JH IY1",
-            "gli": "L IY1",
-        },
-        **{"gn": "N Y", "sci": "SH IY1", "sce": "SH EH1", "h": "", "z": "T S", "qu": "K W", "ch": "K"},
-    },
-    "nl": {
-        **{"oe": "UW1", "ij": "EY1", "ei": "EY1", "ui": "AW1", "eu": "ER1", "ie": "IY1", "uu": "UW1", "aa": "AA1"},
-        **{"sch": "S HH", "ch": "HH", "g": "HH", "w": "V", "en ": "AH0", "e ": "AH0", "ou": "AW1"},
-    },
-    "pt": {
-        **{"ch": "SH", "nh": "N Y", "lh": "L Y", "ç": "S", "ão": "AW1", "j": "ZH", "x": "SH", "h": "", "qu": "K"},
-        **{"o ": "UW0", "e ": "IY0", "ou": "OW1"},
-    },
-}
 _VOWELS = frozenset("aeiouy")
 
 
@@ -103,23 +33,25 @@ def spell_out(word: str, language: str = "en") -> list[str]:
     """
     rules = _rules(language)
     text = "".join(_readable(letter, rules) for letter in unicodedata.normalize("NFC", word))
-    found: list[str] = []
-    place, padded = 0, text + " "
-    while place < len(text):
-        letter = text[place]
-        if language == "en" and letter in _LONG and _is_long(padded, place):
-            found.append(_LONG[letter])
-            place += 1
+    phonemes: list[str] = []
+    position, padded = 0, text + " "
+    while position < len(text):
+        letter = text[position]
+        if language == "en" and letter in _LONG and _is_long(padded, position):
+            phonemes.append(_LONG[letter])
+            position += 1
             continue
-        if place and letter == text[place - 1] and letter not in _VOWELS:  # a double consonant is one
-            place += 1
+        if position and letter == text[position - 1] and letter not in _VOWELS:  # a double consonant is one
+            position += 1
             continue
-        rule = next(padded[place : place + n] for n in range(5, 0, -1) if padded[place : place + n] in rules)
-        if not (found or rules[rule]) and rule.strip() in _LATIN and rule != rule.strip():
+        rule = next(
+            padded[position : position + n] for n in range(5, 0, -1) if padded[position : position + n] in rules
+        )
+        if not (phonemes or rules[rule]) and rule.strip() in _LATIN and rule != rule.strip():
             rule = rule.strip()  # "the" and "de" end in their only vowel
-        found += rules[rule].split()
-        place += len(rule.rstrip())
-    return found
+        phonemes += rules[rule].split()
+        position += len(rule.rstrip())
+    return phonemes
 
 
 def _is_long(padded: str, place: int) -> bool:
@@ -130,7 +62,7 @@ def _is_long(padded: str, place: int) -> bool:
 @cache
 def _rules(language: str) -> dict[str, str]:
     """The rules of one language, by the letters that they read; a space stands for the end of the word."""
-    return _LATIN | dict(_ENGLISH if language == "en" else _OTHERS.get(language, {}))
+    return _LATIN | _SOUNDS.get(language, {})
 
 
 def _readable(letter: str, rules: Mapping[str, str]) -> str:
@@ -149,7 +81,6 @@ PHONEMES = (*CONSONANTS, *(f"{vowel}{stress}" for vowel in VOWELS for stress in 
 # One character each, in the order of PHONEMES: how the data file writes a pronunciation.
 CODES = "".join(chr(code) for code in range(ord("0"), ord("0") + len(PHONEMES)))
 
-_DATA = Path(__file__).parent / "data" / "pronunciations.txt.xz"
 _PIECE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _LONGEST = 60  # letters of one word; longer ones are no words
 
@@ -169,17 +100,17 @@ def pronounce(word: str, language: str = "en") -> tuple[str, ...]:
         MissingExtraError: it holds a number, and num2words is not installed.
     """
     tongue = language if language == "en" else primary_language(language)  # which needs simplemma
-    found: list[str] = []
+    phonemes: list[str] = []
     for piece in _pieces(word, tongue):
         if len(piece) > _LONGEST:
             raise OptionsError(f"'{piece[:20]}…' has {len(piece)} letters; a word has at most {_LONGEST}")
-        known = _dictionary().get(piece) if tongue == "en" else None
-        found += _decode(known) if known else spell_out(piece, tongue)
-    if not found:
+        code = _dictionary().get(piece) if tongue == "en" else None
+        phonemes += _decode(code) if code else spell_out(piece, tongue)
+    if not phonemes:
         raise OptionsError(
             f"the word {word!r} has no phonemes: no letter of it can be read. Write it in Latin letters, as it is said"
         )
-    return tuple(found)
+    return tuple(phonemes)
 
 
 def is_vowel(phoneme: str) -> bool:
@@ -202,8 +133,8 @@ def _pieces(word: str, language: str) -> list[str]:
     pieces: list[str] = []
     for piece in _PIECE.findall(word.replace("’", "'")):
         if piece.isdecimal():
-            said = number_words(piece, language)
-            pieces += [each for part in said for each in _PIECE.findall(fold(part))]
+            spoken = number_words(piece, language)
+            pieces += [letters for part in spoken for letters in _PIECE.findall(fold(part))]
         else:
             pieces.append(fold(piece))
     return pieces
@@ -212,12 +143,12 @@ def _pieces(word: str, language: str) -> list[str]:
 @cache
 def _dictionary() -> dict[str, str]:
     """Words to their coded pronunciations."""
-    with lzma.open(_DATA, "rt", encoding="ascii") as file:
+    with lzma.open(_FOLDER / "pronunciations.txt.xz", "rt", encoding="ascii") as file:
         return dict(line.rstrip("\n").split("\t") for line in file)
 
 
 def _decode(code: str) -> list[str]:
-    return [PHONEMES[ord(each) - ord(CODES[0])] for each in code]
+    return [PHONEMES[ord(character) - ord(CODES[0])] for character in code]
 
 
 _OF_PHONEME: dict[str, tuple[str, ...]] = {
@@ -242,8 +173,8 @@ MOST_VISEMES = 16  # of a query: what follows in a longer phrase is not looked a
 
 def of_phonemes(phonemes: Sequence[str]) -> tuple[str, ...]:
     """The visemes of phonemes; neighbours that look the same are one."""
-    found = [viseme for phoneme in phonemes for viseme in _OF_PHONEME[phoneme]]
-    return tuple(viseme for place, viseme in enumerate(found) if not place or viseme != found[place - 1])
+    visemes = [viseme for phoneme in phonemes for viseme in _OF_PHONEME[phoneme]]
+    return tuple(viseme for number, viseme in enumerate(visemes) if not number or viseme != visemes[number - 1])
 
 
 def visemes_of(word: str, language: str = "en") -> tuple[str, ...]:
@@ -257,7 +188,7 @@ def query(word: str, language: str = "en") -> list[int]:
     Raises:
         OptionsError: the word has no phonemes, or a single viseme: that is on the lips all the time.
     """
-    found = visemes_of(word, language)
-    if len(found) < 2:
-        raise OptionsError(f"the word {word!r} is one mouth shape ('{found[0]}'), too little to spot. Leave it out")
-    return [VISEMES.index(viseme) for viseme in found[:MOST_VISEMES]]
+    visemes = visemes_of(word, language)
+    if len(visemes) < 2:
+        raise OptionsError(f"the word {word!r} is one mouth shape ('{visemes[0]}'), too little to spot. Leave it out")
+    return [VISEMES.index(viseme) for viseme in visemes[:MOST_VISEMES]]

@@ -1,7 +1,7 @@
 """Contents of a plot: the score of each exemplar over time, the spottings, and the video they belong to."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -53,7 +53,7 @@ class View:
     duration: float  # seconds
     curves: tuple[Curve, ...]
     spottings: tuple[Spotting, ...]
-    threshold: float  # the score from which on a peak is a spotting
+    thresholds: Mapping[str, float]  # of every word that was searched: the score from which on a peak is a spotting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +63,7 @@ class Panel:
     word: str
     curves: tuple[Curve, ...]
     spottings: tuple[Spotting, ...]
+    threshold: float | None  # the score from which on a peak is a spotting; None: not known
 
     def colour(self, exemplar: str) -> str:
         """The colour of an exemplar: the same in plot, video and report."""
@@ -79,31 +80,35 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
         span: only spottings that overlap it count, and are kept.
 
     Returns:
-        The panels, and the number of words that are left out.
+        The panels, and the number of searched words that have none.
     """
     spottings = [spotting for spotting in view.spottings if span is None or _touches(spotting, span)]
     found = {spotting.word for spotting in spottings}
     words = list(dict.fromkeys(curve.word for curve in view.curves))
     words += [word for word in dict.fromkeys(spotting.word for spotting in view.spottings) if word not in words]
+    searched = len({*words, *view.thresholds})
     words.sort(key=lambda word: word not in found)
     shown = [
         Panel(
             word,
             tuple(curve for curve in view.curves if curve.word == word),
             tuple(spotting for spotting in spottings if spotting.word == word),
+            view.thresholds.get(word),
         )
         for word in words[:most]
     ]
-    return shown, len(words) - len(shown)
+    return shown, searched - len(shown)
 
 
 def _touches(spotting: Spotting, span: Segment) -> bool:
     return spotting.start < span.end and spotting.end > span.start
 
 
-def lowest_score(curves: Iterable[Curve], threshold: float) -> float:
-    """Start of a score axis: a round value below all scores and the threshold."""
-    least = min([threshold, *(float(curve.scores.min()) for curve in curves if curve.scores.size)])
+def lowest_score(view: View) -> float:
+    """Start of a score axis: a round value below all scores and the thresholds of the words that are drawn."""
+    words = {curve.word for curve in view.curves}
+    thresholds = (threshold for word, threshold in view.thresholds.items() if word in words)
+    least = min([1.0, *thresholds, *(float(curve.scores.min()) for curve in view.curves if curve.scores.size)])
     return max(0.0, float(np.floor(least * 10 - 0.5) / 10))
 
 
@@ -195,7 +200,7 @@ def view_of(found: SearchResult, *, pixels: bool = True) -> View:
     )
     video = found.track.video
     name = Path(video).name or video
-    return View(playable(video) if pixels else None, name, found.duration, curves, found.spottings, found.threshold)
+    return View(playable(video) if pixels else None, name, found.duration, curves, found.spottings, found.thresholds)
 
 
 def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:

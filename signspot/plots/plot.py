@@ -136,7 +136,8 @@ def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
         best = 2 + float(curve.scores.max(initial=0))  # the best exemplar lies on top
         width = 1.6 if len(curve.times) < _DENSE else 0.9
         axes.plot(*thinned(curve, _MOST_POINTS), color=colour, lw=width, ls=dashes, zorder=best)
-    axes.axhline(view.threshold, color=THRESHOLD_COLOUR, lw=1, ls=(0, (4, 3)))
+    if panel.threshold is not None:
+        axes.axhline(panel.threshold, color=THRESHOLD_COLOUR, lw=1, ls=(0, (4, 3)))
     for spotting in panel.spottings:
         axes.plot(
             [spotting.time],
@@ -152,7 +153,7 @@ def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
 
 
 def _frame(axes: Axes, view: View, span: Segment) -> None:
-    low = lowest_score(view.curves, view.threshold)
+    low = lowest_score(view)
     axes.set_xlim(span.start, span.end if span.end > span.start else span.start + 1)
     axes.set_ylim(low, 1.0 + 0.03 * (1.0 - low))
     step = tick_step(span.duration)
@@ -250,8 +251,7 @@ def draw(view: View) -> Figure:
         _write_word(axes, panel)
         axes.tick_params(labelbottom=number == len(shown) - 1)
         _add_exemplars(figure, panel, (_WIDTH - _SIDE + 16, place[1], _SIDE - 28, _PANEL))
-        if number == 0:
-            _name_threshold(axes, view)
+        _name_threshold(axes, panel.threshold)
     _write_foot(figure, left_out, height, empty=not shown)
     if any(spotting.mouthed is not None for panel in shown for spotting in panel.spottings):
         figure.text(_LEFT / _WIDTH, 16 / height, "★ also mouthed", size=11, color="#555555", va="center")
@@ -287,11 +287,18 @@ def _write_word(axes: Axes, panel: Panel) -> None:
     axes.set_ylabel("score", size=10)
 
 
-def _name_threshold(axes: Axes, view: View) -> None:
-    name = f"threshold {view.threshold:.2f}"
-    across, up = (1, view.threshold)
+def _name_threshold(axes: Axes, threshold: float | None) -> None:
+    if threshold is None:
+        return
     style: dict[str, Any] = {"size": 9, "color": THRESHOLD_COLOUR, "ha": "right", "va": "bottom"}
-    axes.annotate(name, (across, up), (-2, 1), ("axes fraction", "data"), textcoords="offset points", **style)
+    axes.annotate(
+        f"threshold {threshold:.2f}",
+        (1, threshold),
+        (-2, 1),
+        ("axes fraction", "data"),
+        textcoords="offset points",
+        **style,
+    )
 
 
 def _write_labels(axes: Axes, panel: Panel) -> None:

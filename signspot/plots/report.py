@@ -6,22 +6,33 @@ import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from html import escape
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from string import Template
 from typing import Any
 
-import cv2
-import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.formats.rows import dump_json
+from signspot.formats.rows import CONFIDENCES, dump_json
+from signspot.io import html
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import atomic_write
+from signspot.io.html import image_address, text
 from signspot.io.progress import Progress, silent
-from signspot.plots.curves import COLOURS, Curve, Panel, View, clock, lowest_score, panels, summary, telling, thinned
+from signspot.plots.curves import (
+    COLOURS,
+    Curve,
+    Panel,
+    View,
+    clock,
+    lowest_score,
+    panels,
+    plural,
+    summary,
+    telling,
+    thinned,
+)
 from signspot.plots.plot import check_plot_path
 from signspot.types import Spotting
 from signspot.video.reader import VideoInfo, open_video
@@ -79,11 +90,6 @@ def page_policy(style: str, script: str | None = None) -> str:
     return f"default-src 'none'; img-src data:; media-src data:; {own}; base-uri 'none'; form-action 'none'"
 
 
-def text(line: str) -> str:
-    """A text of an untrusted file, on one line, as text."""
-    return escape(escape_control_characters(line))
-
-
 def heading(line: str) -> str:
     """A heading."""
     return f"<h2>{text(line)}</h2>"
@@ -96,9 +102,7 @@ def paragraph(line: str, *, faint: bool = False) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of texts."""
-    head = "".join(f"<th>{text(each)}</th>" for each in heads)
-    body = "".join("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return html.table(heads, (map(text, row) for row in rows))
 
 
 def drawing(figure: Figure, description: str) -> str:
@@ -187,7 +191,7 @@ def report(view: View, path: str | os.PathLike[str], progress: Progress | None =
 
 def _page(view: View, address: str | None) -> str:
     style, script = _part("page.css"), _part("drawing.js") + _part("page.js")
-    shown, _ = panels(view)
+    shown, left_out = panels(view)
     spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
     return Template(_part("page.html")).substitute(
         policy=page_policy(style, script),
@@ -195,7 +199,7 @@ def _page(view: View, address: str | None) -> str:
         script=script,
         title=text(view.title or "signspot"),
         summary=summary(view),
-        threshold=f"{view.threshold:.2f}",
+        left_out=paragraph(f"{plural(left_out, 'more word')} searched, not drawn here.") if left_out else "",
         duration=clock(view.duration),
         video=_video(view, address),
         rows="\n".join(_row(index, spotting) for index, spotting in enumerate(spottings)),
@@ -220,7 +224,13 @@ def _row(index: int, spotting: Spotting) -> str:
     time = f'<button aria-label="Play at {clock(spotting.time, 2)}">{clock(spotting.time, 2)}</button>'
     mirrored = " (mirrored)" if spotting.mirrored else ""
     lips = "" if spotting.mouthed is None else f" ★ mouthed {spotting.mouthed:.2f}"
-    cells = (time, text(spotting.word), f"{spotting.score:.2f}", text(spotting.exemplar) + mirrored + lips)
+    cells = (
+        time,
+        text(spotting.word),
+        spotting.confidence,
+        f"{spotting.score:.2f}",
+        text(spotting.exemplar) + mirrored + lips,
+    )
     return f'<tr data-index="{index}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
@@ -238,18 +248,14 @@ def _panel(number: int, panel: Panel) -> str:
 
 def _exemplar(place: tuple[int, int], curve: Curve, name: str) -> str:
     """A button that shows and hides a curve, given by its panel and its place there."""
-    mark = "<i></i>" if curve.thumbnail is None else f'<img alt="" src="{_thumbnail(curve.thumbnail)}">'
+    mark = (
+        "<i></i>"
+        if curve.thumbnail is None
+        else f'<img alt="" src="{image_address(curve.thumbnail, _THUMBNAIL_HEIGHT)}">'
+    )
     colour, where = f"c{place[1] % len(COLOURS)}", f"{place[0]} {place[1]}"
     shown = f'<span title="{text(curve.exemplar)}">{text(name)}</span>'
     return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{shown}</button>'
-
-
-def _thumbnail(image: Any) -> str:
-    scale = _THUMBNAIL_HEIGHT / image.shape[0]
-    size = (max(1, round(image.shape[1] * scale)), _THUMBNAIL_HEIGHT)
-    small = cv2.resize(np.asarray(image), size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
-    _, content = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])
-    return f"data:image/jpeg;base64,{b64encode(content.tobytes()).decode('ascii')}"
 
 
 def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
@@ -257,11 +263,11 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
     numbers = {panel.word: number for number, panel in enumerate(shown)}
     return {
         "duration": view.duration,
-        "threshold": view.threshold,
-        "low": lowest_score(view.curves, view.threshold),
+        "low": lowest_score(view),
         "panels": [
             {
                 "word": escape_control_characters(panel.word),
+                "threshold": panel.threshold,
                 "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)],
             }
             for panel in shown
@@ -273,6 +279,7 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
                 "start": spotting.start,
                 "end": spotting.end,
                 "score": spotting.score,
+                "confidence": CONFIDENCES.index(spotting.confidence),
                 "panel": numbers[spotting.word],
                 "colour": COLOURS.index(shown[numbers[spotting.word]].colour(spotting.exemplar)),
             }

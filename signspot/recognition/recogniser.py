@@ -1,4 +1,4 @@
-"""A recogniser: a landmark trunk and a classifier of K words, from and to files, and what it says of clips."""
+"""Recognisers: a trunk and a classifier of K words, from and to files, and what they say of clips."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,20 +13,43 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from signspot.embedding.inputs import Source, landmark_clips, landmarks_of, sign_features
-from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError
+from signspot.corpus.corpus import CorpusVideo
+from signspot.embedding.inputs import (
+    Source,
+    footage_landmarks,
+    is_pose_file,
+    landmark_clips,
+    landmarks_of,
+    sign_features,
+    sign_frames,
+)
+from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError, VideoError
 from signspot.io.checks import check_list, check_text, parse_json
-from signspot.io.files import atomic_write
+from signspot.io.files import atomic_write, cache_folder
 from signspot.landmarks.features import VERSION as FEATURES
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing, dominant_hand
-from signspot.models.checkpoints import check_fit, check_sizes, fill, read_header, read_shapes, read_weights, shapes
+from signspot.models.checkpoints import (
+    HEADER as ENCODER_HEADER,
+)
+from signspot.models.checkpoints import (
+    check_fit,
+    check_sizes,
+    fill,
+    load_encoder,
+    read_header,
+    read_shapes,
+    read_weights,
+    shapes,
+)
+from signspot.models.contract import Encoder
 from signspot.models.encoder import SignEncoder
 from signspot.models.registry import build
 from signspot.types import Segment
 
 FPS = 25.0
+VOCABULARY = "vocabulary"  # of the card of an encoder of pixels, in its config: the words of its classifier
 _HEADER = "signspot_recogniser"  # under which the card stands in the safetensors header
 _CLIPS = 512  # that are classified at once
 _WINDOWS = 2048  # of a video, that are classified at once
@@ -99,6 +122,14 @@ class Recogniser:
         means: Floats = np.stack([(sums[b] - sums[a]) / (b - a) for a, b in rows]).astype(np.float32)
         return means
 
+    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
+        """(N, K) logits of stretches of one video, averaged over the windows of each."""
+        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(FPS)
+        seen, origin = features(landmarks, mirror=dominant_hand(landmarks) == "left"), float(landmarks.times[0])
+        firsts = [round((stretch.start - origin) * FPS) for stretch in stretches]
+        places = [range(a, a + round(each.duration * FPS)) for a, each in zip(firsts, stretches, strict=True)]
+        return self.of_stretches(seen, places)
+
     def of_sign(self, sign: Floats) -> Floats:
         """(T, J, C) isolated sign to (K,): logits averaged over clips of it, as a dictionary's are seen."""
         return np.asarray(self.logits(landmark_clips(sign, self.module.trunk.frames), "dictionary").mean(axis=0))
@@ -127,10 +158,73 @@ class Recogniser:
             logits = self.of_sign(sign_features(landmarks, FPS, right_handed=True))
         else:
             logits = self.of_frames(stretch_features(landmarks, segment))
-        chances = np.exp(logits - logits.max())
-        chances /= chances.sum()
-        best = np.argsort(-chances, kind="stable")[:top]
-        return [Recognised(self.words[place], round(float(chances[place]), 6)) for place in best.tolist()]
+        return _likeliest(self.words, logits, top)
+
+
+@dataclass(frozen=True)
+class RgbRecogniser:
+    """A trunk that sees pixels and tells K words apart: what `signspot train` of the kind rgb makes."""
+
+    words: tuple[str, ...]  # K
+    encoder: Encoder = field(repr=False)  # whose trunk has a classifier
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.encoder.name
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """Data, config, metrics …."""
+        return self.encoder.card
+
+    @torch.inference_mode()
+    def of_segment(self, video: Path, segment: Segment | None) -> Floats:
+        """(K,) logits of a segment of a video, averaged over all windows; a short one repeats its last frame."""
+        contract, trunk = self.encoder.contract, self.encoder.module.trunk
+        frames = sign_frames(video, contract, segment)
+        seen = frames[np.minimum(np.arange(max(len(frames), contract.frames)), len(frames) - 1)]
+        total = np.zeros(len(self.words), np.float64)
+        starts = range(len(seen) - contract.frames + 1)
+        for first in range(0, len(starts), trunk.block):
+            clips = np.stack([seen[start : start + contract.frames] for start in starts[first : first + trunk.block]])
+            features = trunk(torch.from_numpy(clips).transpose(1, 2).to(self.encoder.device))
+            total += trunk.logits(features).double().sum(dim=0).cpu().numpy()  # type: ignore[operator]
+        return np.asarray(total / len(starts), np.float32)
+
+    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
+        """(N, K) logits of stretches of one video.
+
+        Raises:
+            VideoError: it has no pixels.
+        """
+        film = video.video
+        if film is None:
+            raise VideoError(f"the recogniser '{self.name}' sees pixels; the video '{video.id}' has only landmarks")
+        return np.stack([self.of_segment(film, Segment(max(0.0, each.start), each.end)) for each in stretches])
+
+    def recognise(
+        self, source: Source, segment: Segment | None = None, *, top: int = 5, cache: Path | None = None
+    ) -> list[Recognised]:
+        """As `Recogniser.recognise`, of a video; it needs no landmarks.
+
+        Raises:
+            OptionsError: the source has no pixels, or fewer than one word is wanted.
+            EmptyVideoError: no frame lies in the segment.
+        """
+        if top < 1:
+            raise OptionsError(f"at least 1 word is wanted; got {top}")
+        if isinstance(source, Landmarks) or is_pose_file(source):
+            raise OptionsError(f"the recogniser '{self.name}' sees pixels, not landmarks. Give it the video itself")
+        return _likeliest(self.words, self.of_segment(Path(source), segment), top)
+
+
+def _likeliest(words: Sequence[str], logits: Floats, top: int) -> list[Recognised]:
+    """The words of (K,) logits, the likeliest first."""
+    chances = np.exp(logits - logits.max())
+    chances /= chances.sum()
+    best = np.argsort(-chances, kind="stable")[:top]
+    return [Recognised(words[place], round(float(chances[place]), 6)) for place in best.tolist()]
 
 
 def stretch_features(landmarks: Landmarks, segment: Segment) -> Floats:
@@ -179,8 +273,12 @@ def save_recogniser(recogniser: Recogniser, path: str | PathLike[str]) -> Path:
     return target
 
 
-def load_recogniser(path: str | PathLike[str]) -> Recogniser:
-    """Load a recogniser.
+def load_recogniser(path: str | PathLike[str], device: str = "cpu") -> Recogniser | RgbRecogniser:
+    """Load a recogniser: one of landmarks, or an encoder of pixels that was trained to tell words apart.
+
+    Args:
+        path: of its file.
+        device: where one of pixels computes.
 
     Raises:
         CheckpointError: there is none, it is damaged, or it was trained on other landmark features.
@@ -189,6 +287,12 @@ def load_recogniser(path: str | PathLike[str]) -> Recogniser:
     if not place.is_file():
         raise CheckpointError(f"no recogniser at '{place}'. Train one with: signspot train configs/recogniser.toml")
     header = read_header(place).get(_HEADER)
+    if header is None and ENCODER_HEADER in read_header(place):
+        encoder = load_encoder(place, device=device)
+        learned = encoder.card.get("config")
+        vocabulary = learned.get(VOCABULARY) if isinstance(learned, dict) else None
+        if vocabulary and len(vocabulary) == encoder.module.options.get("classes"):
+            return RgbRecogniser(tuple(check_text(word, "a word") for word in vocabulary), encoder)
     if header is None:
         raise CheckpointError(f"{place} holds no recogniser. Train one with: signspot train configs/recogniser.toml")
     try:

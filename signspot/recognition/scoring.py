@@ -10,15 +10,11 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import is_test_truth
-from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import FormatError, LandmarksError, VideoError
-from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.features import features
-from signspot.landmarks.signing import dominant_hand
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.classification import ClassificationAccuracy
-from signspot.recognition.recogniser import FPS, Recogniser
+from signspot.recognition.recogniser import FPS
 from signspot.types import Label, LabelSource, Segment
 
 logger = logging.getLogger(__name__)
@@ -36,39 +32,19 @@ class SignWindow:
     around: int = 11  # on either side of the middle, where it marks that or the span
 
     def of(self, label: Label) -> Segment:
-        """The stretch that is looked at."""
+        """The segment that is looked at."""
         return label.stretch(self.before / FPS, self.after / FPS, self.around / FPS)
 
 
 class Classifier(Protocol):
-    """Anything that says of a stretch of footage how likely each of its words is."""
+    """Anything that says of a segment of footage how likely each of its words is; recognisers do."""
 
     @property
     def words(self) -> tuple[str, ...]:
         """K."""
 
-    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
-        """(N, K) scores of stretches of one video, higher is likelier."""
-
-
-@dataclass(frozen=True)
-class RecogniserClassifier:
-    """A trained recogniser, asked for stretches of a video."""
-
-    recogniser: Recogniser
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Those that it was taught."""
-        return self.recogniser.words
-
-    def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
-        """(N, K) logits, averaged over the windows of each stretch."""
-        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(FPS)
-        seen, origin = features(landmarks, mirror=dominant_hand(landmarks) == "left"), float(landmarks.times[0])
-        firsts = [round((stretch.start - origin) * FPS) for stretch in stretches]
-        places = [range(a, a + round(each.duration * FPS)) for a, each in zip(firsts, stretches, strict=True)]
-        return self.recogniser.of_stretches(seen, places)
+    def of_video(self, video: CorpusVideo, segments: Sequence[Segment]) -> Floats:
+        """(N, K) scores of segments of one video, higher is likelier."""
 
 
 @dataclass(frozen=True, slots=True)

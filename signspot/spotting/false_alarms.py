@@ -4,10 +4,10 @@ Decoys are exemplars of signs that nobody looks for. Words differ in how near th
 every word, and of every decoy, is normalised first: `CurveScale` takes its level (the 0.65 quantile) and its spread
 (between two quantiles) in this video. Normalised scores of all words have about the same distribution, however many
 exemplars and mirror images they have, and what decoys reach is what chance reaches. Within a video and a word the order
-of scores stays as it is.
+of scores stays as it is, and nothing depends on which other words are looked for.
 
-Decoys of another language have fewer near-doubles in a video than words of the language that is signed there. So the
-words of a dictionary are decoys for each other, too, and the more cautious estimate of both counts.
+A short video says little by itself. Up to `_ALONE` seconds, scales and rates are also taken from background signing
+that comes with the decoys, the more so the shorter the video is.
 """
 
 import math
@@ -29,7 +29,10 @@ from signspot.spotting.matching import FloatArray, Indices, Matcher, Spans, fitt
 from signspot.spotting.peaks import CurveBlock, curve_blocks, peaks_of_curves
 from signspot.types import Track
 
-SHORTEST_VIDEO = 60.0  # seconds: see `FalseAlarmModel.is_rough`
+# Seconds from which on rates are reported. A rate falls exponentially with the normalised score z, which is read on a
+# scale of quantiles of the word's own curve, of about N = seconds / 0.64 independent time steps. The standard error of
+# log(rate) is about 10 / sqrt(N) at ten false alarms per hour: 1, a factor of 2.7, in 60 seconds.
+SHORTEST_VIDEO = 60.0
 FEWEST_WORDS, MOST_WORDS = 8, 100  # of a gallery whose own words serve as decoys
 
 _DECOY_SPAN = 0.64  # seconds: the length that a decoy counts as when its peaks are separated
@@ -42,8 +45,9 @@ _LEAST_SPREAD = 1e-3  # in units of strength, for curves that hardly move
 _BEGIN, _FAR = _FITTED["tail_rates"]  # alarms per hour and word between which the slope of the tail is measured
 _FEWEST_BEGIN, _FEWEST_FAR = 8, 4  # peaks there, at least, however short the video
 _LEAST_SLOPE = 0.02  # of the tail, in normalised scores: however few decoys there are, a rate never falls at once
-_PROBE, _MOST_RATIO = _FITTED["probe_rate"], _FITTED["most_ratio"]  # see `cautious_words`
 _PRIOR_SECONDS: float = _FITTED["prior_seconds"]  # of a video that weigh as much as background signing
+_ALONE: float = _FITTED["alone_seconds"]  # a video that is so long is read by itself
+_NEAR_DOUBLES: float = _FITTED["near_doubles"]  # signs like a word in its own language, for one that is like a decoy
 
 Match = Callable[[Gallery], Matcher]
 Shift = tuple[float, float]  # of levels, and of logarithms of spreads
@@ -73,7 +77,7 @@ class CurveScale:
 
     def shrunk(self, other: "CurveScale", seconds: float) -> "CurveScale":
         """The weighted mean of this scale, measured in so many seconds, and of one measured elsewhere."""
-        weight = seconds / (seconds + _PRIOR_SECONDS)
+        weight = own_weight(seconds)
         logs = weight * np.log(self.spread) + (1 - weight) * np.log(other.spread)
         return CurveScale(weight * self.level + (1 - weight) * other.level, float(np.exp(logs)))
 
@@ -105,75 +109,62 @@ def shift_between(here: Sequence[CurveScale], there: Sequence[CurveScale]) -> Sh
     return float(level), float(spread)
 
 
+def own_weight(seconds: float) -> float:
+    """The weight, in [0, 1], of what is measured in a video of so many seconds; background signing has the rest."""
+    return min(1.0, seconds / (seconds + _PRIOR_SECONDS) * (_ALONE + _PRIOR_SECONDS) / _ALONE)
+
+
 @dataclass(frozen=True)
 class PeakDistribution:
-    """Rates at which the peaks of words, or of decoys, reach each normalised score in one video.
+    """Rates at which the peaks of decoys reach each normalised score in one video.
 
     Peaks are counted down to about one in two minutes; beyond that an exponential tail continues, whose slope is
-    measured where there are peaks enough and where the few words that really are signed do not matter.
+    measured where there are peaks enough and where the few decoys that really are signed do not matter. Between peaks
+    the logarithm of the rate is linear, so that `rate` and `threshold` are inverse.
     """
 
     values: FloatArray  # (P,) normalised scores of all peaks of all words, in any order
-    hours: float  # that were searched
-    words: int  # that were searched for
+    searched: float  # hours times words
+    weights: FloatArray | None = None  # (P,) how much each counts; None: 1
 
     @cached_property
-    def _falling(self) -> NDArray[np.float64]:
-        return np.sort(self.values.astype(np.float64))[::-1]
-
-    @cached_property
-    def _tail(self) -> tuple[int, float, float]:
-        """The number of peaks in the tail, the value at which it begins, and its mean excess."""
-        searched, peaks = self.hours * self.words, len(self._falling)
-        count = min(peaks, max(_FEWEST_FAR, int(_FAR * searched)))
-        before = min(peaks, max(_FEWEST_BEGIN, int(_BEGIN * searched)))
-        if not count:
-            return 0, 0.0, _LEAST_SLOPE
-        begin = float(self._falling[count - 1])
-        slope = (begin - float(self._falling[before - 1])) / np.log(before / count) if before > count else 0.0
-        return count, begin, max(_LEAST_SLOPE, float(slope))
+    def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Falling scores, the rising logarithms of their rates, and the slope of the tail before the first of them."""
+        if not len(self.values):
+            return np.zeros(1), np.log([1 / self.searched]), _LEAST_SLOPE
+        order = np.argsort(-self.values, kind="stable")
+        falling = self.values[order].astype(np.float64)
+        above = np.cumsum(np.ones(len(order)) if self.weights is None else self.weights[order])
+        far = min(len(order), int(np.searchsorted(above, max(_FEWEST_FAR, _FAR * self.searched))) + 1) - 1
+        begin = min(len(order), int(np.searchsorted(above, max(_FEWEST_BEGIN, _BEGIN * self.searched))) + 1) - 1
+        slope = (falling[far] - falling[begin]) / np.log(above[begin] / above[far]) if begin > far else 0.0
+        return falling[far:], np.log(above[far:] / self.searched), max(_LEAST_SLOPE, float(slope))
 
     def rate(self, value: float) -> float:
         """False alarms per hour and word where this normalised score is the threshold."""
-        count, begin, excess = self._tail
-        if value >= begin:
-            above = count * float(np.exp(-(value - begin) / excess))
-        else:
-            above = float(np.searchsorted(-self._falling, -value, side="right"))
-        return max(above, 1e-12) / max(self.hours * self.words, 1e-9)
+        falling, logs, slope = self._curve
+        if value >= falling[0]:
+            return float(np.exp(logs[0] - (value - falling[0]) / slope))
+        return float(np.exp(np.interp(-value, -falling, logs)))
 
     def threshold(self, rate: float) -> float:
         """The least normalised score at which a word has at most `rate` false alarms per hour."""
-        count, begin, excess = self._tail
-        allowed = rate * self.hours * self.words
-        if allowed <= count:
-            return begin + excess * float(np.log(max(count, 1e-12) / max(allowed, 1e-12))) if count else 0.0
-        index = min(int(allowed), len(self._falling) - 1)
-        return float(np.nextafter(self._falling[index], np.inf))
-
-
-def cautious_words(decoys: PeakDistribution, words: PeakDistribution | None) -> PeakDistribution | None:
-    """Peaks of a dictionary's words, unless those words are signed in the video; None: they say nothing.
-
-    Words that are signed again and again reach high scores because they are there, and these are no false alarms. So
-    the words count only if their rate, where that of decoys is `_PROBE` per hour, is at most `_MOST_RATIO` times as
-    high.
-    """
-    if words is None or words.rate(decoys.threshold(_PROBE)) > _MOST_RATIO * _PROBE:
-        return None
-    return words
+        falling, logs, slope = self._curve
+        wanted = float(np.log(rate))
+        if wanted <= logs[0]:
+            return float(falling[0] + slope * (logs[0] - wanted))
+        return float(np.interp(wanted, logs, falling)) if wanted < logs[-1] else -np.inf
 
 
 @dataclass(frozen=True, slots=True)
 class WordFalseAlarms:
     """The model of false alarms of one word in one video: rate(score) and threshold(rate).
 
-    The rate is that of decoys, or that of other words of the dictionary where it is higher, but at most `_MOST_RATIO`
-    times as high.
+    Decoys of another language have fewer near-doubles in a video than words of the language that is signed there; the
+    fitted `near_doubles` makes up for it.
     """
 
     decoys: PeakDistribution
-    words: PeakDistribution | None  # see `cautious_words`
     scale: CurveScale
 
     def rate(self, score: float) -> float:
@@ -182,17 +173,11 @@ class WordFalseAlarms:
 
     def rate_of_strength(self, value: float) -> float:
         """As `rate`, of the strength of a score."""
-        normalised = (value - self.scale.level) / self.scale.spread
-        least = self.decoys.rate(normalised)
-        return least if self.words is None else max(least, min(self.words.rate(normalised), _MOST_RATIO * least))
+        return _NEAR_DOUBLES * self.decoys.rate((value - self.scale.level) / self.scale.spread)
 
     def threshold(self, rate: float) -> float:
         """The least score at which there are at most `rate` false alarms per hour; at most 1."""
-        normalised = self.decoys.threshold(rate)
-        if self.words is not None:
-            limit = self.decoys.threshold(rate / _MOST_RATIO)
-            normalised = max(normalised, min(self.words.threshold(rate), limit))
-        return min(1.0, self.scale.score(normalised))
+        return min(1.0, self.scale.score(self.decoys.threshold(rate / _NEAR_DOUBLES)))
 
 
 @dataclass(frozen=True)
@@ -261,45 +246,22 @@ class FalseAlarmModel:
     most_exemplars: int  # of each decoy: words with more are compared with decoys of this many
     cache: TrackCache = field(default_factory=TrackCache, repr=False, compare=False)
 
-    @property
-    def is_rough(self) -> bool:
-        """Whether the video is too short for rates to mean anything: they are then not reported, nor do they decide.
-
-        A rate falls exponentially with the normalised score z: rate = r0 exp(-(z - z0) / e), and z is read on a scale
-        of quantiles of the word's own curve. In T seconds that curve has about N = T / 0.64 independent time steps. The
-        standard error of a quantile q is sqrt(q (1 - q) / N) / density; so that of z is about
-        sqrt(1.2² + (1.4 z)²) / sqrt(N), and that of log(rate) is 1 / e times as much:
-
-            SE(log rate) = sqrt(1.2² + (1.4 z)²) / (e sqrt(N)), about 10 / sqrt(N) = 8 / sqrt(T) for z = 2.5, e = 0.38,
-
-        the values of `landmark` at ten false alarms per hour. It falls to 1, a factor of 2.7, in 60 seconds. Measured
-        in parts of synthetic videos of three minutes: 1.07 in 75 s, 0.75 in 90 s. Shorter videos lean on background
-        signing, with rates about six times as high as those of the whole video.
-        """
-        return self.seconds < SHORTEST_VIDEO
-
-    def fit(
-        self, words: Sequence[str], scales: Sequence[CurveScale], gallery: Gallery, peaks: PeakDistribution | None
-    ) -> list[WordFalseAlarms]:
+    def fit(self, words: Sequence[str], scales: Sequence[CurveScale], gallery: Gallery) -> list[WordFalseAlarms]:
         """The models of some words of a gallery.
 
         Args:
             words: of the gallery.
             scales: of their curves in this video.
             gallery: the words that are looked for.
-            peaks: of words of the gallery in this video; None: there are too few.
         """
-        by_exemplars: dict[int, tuple[PeakDistribution, PeakDistribution | None]] = {}
-        elsewhere = self._background_scales(words, gallery) if self.is_rough else {}
+        elsewhere = self._background_scales(words, gallery)
         models = []
         for word, scale in zip(words, scales, strict=True):
             exemplars = min(self.most_exemplars, len(set(gallery.rows[gallery.words[word]].tolist())))
-            if exemplars not in by_exemplars:
-                decoys = self.decoy_peaks(exemplars)
-                by_exemplars[exemplars] = decoys, None if self.is_rough else cautious_words(decoys, peaks)
+            decoys = self.decoy_peaks(exemplars)
             if word in elsewhere:
                 scale = scale.shrunk(elsewhere[word].moved(self.cache.shifts[exemplars]), self.seconds)
-            models.append(WordFalseAlarms(*by_exemplars[exemplars], scale))
+            models.append(WordFalseAlarms(decoys, scale))
         return models
 
     def decoy_peaks(self, exemplars: int) -> PeakDistribution:
@@ -309,15 +271,18 @@ class FalseAlarmModel:
             matcher = self.match(decoys)
             lasted = min(self.seconds, _span(matcher.times) + _DECOY_SPAN)  # all of the video, or the sample of it
             here = _search(curve_blocks(matcher, decoys, lasting=False), matcher.times, lasted)
-            values, hours = here.normalised(here.scales), here.hours
-            if self.background is not None and self.is_rough:
+            values, weights, hours = here.normalised(here.scales), None, here.hours
+            if self.background is not None and self.seconds < _ALONE:
                 there = self._background_decoys(exemplars, decoys, self.background)
                 shift = self.cache.shifts[exemplars] = shift_between(here.scales, there.scales)
                 pairs = zip(here.scales, there.scales, strict=True)
                 scales = [one.shrunk(other.moved(shift), self.seconds) for one, other in pairs]
-                values = np.concatenate([here.normalised(scales), there.normalised(there.scales)])
-                hours += there.hours
-            self.cache.decoys[exemplars] = PeakDistribution(values, hours, len(decoys.words))
+                own, other = here.normalised(scales), there.normalised(there.scales)
+                weight = 1 - own_weight(self.seconds)
+                values = np.concatenate([own, other])
+                weights = np.concatenate([np.ones(len(own)), np.full(len(other), weight)])
+                hours += weight * there.hours
+            self.cache.decoys[exemplars] = PeakDistribution(values, hours * len(decoys.words), weights)
         return self.cache.decoys[exemplars]
 
     def _background_decoys(self, exemplars: int, decoys: Gallery, background: Match) -> _Searched:
@@ -330,7 +295,7 @@ class FalseAlarmModel:
 
     def _background_scales(self, words: Sequence[str], gallery: Gallery) -> dict[str, CurveScale]:
         """Scales of words in background signing; empty where there is none."""
-        if self.background is None:
+        if self.background is None or self.seconds >= _ALONE:
             return {}
         if len(self.cache.background.scales) > _CACHED_WORDS:
             self.cache.background.scales.clear()
@@ -356,14 +321,6 @@ def word_scales(gallery: Gallery, match: Match, cache: dict[bytes, CurveScale]) 
         scales |= measured
     of_words = {word: scales[digest] for word, digest in digests.items()}
     return {word: scale for word, scale in of_words.items() if scale is not None}
-
-
-def word_peaks(blocks: Iterable[CurveBlock], times: NDArray[np.float64], seconds: float) -> PeakDistribution | None:
-    """Peaks of words of a gallery in a video of so many seconds; None: too few words to serve as decoys."""
-    searched = _search(blocks, times, seconds)
-    if len(searched.scales) < FEWEST_WORDS:
-        return None
-    return PeakDistribution(searched.normalised(searched.scales), searched.hours, len(searched.scales))
 
 
 def sample_words(gallery: Gallery) -> Gallery:

@@ -33,14 +33,23 @@ class SpotOptions:
     overlap: float = field(
         default=OVERLAP, metadata={"help": "Largest part that two spottings of one word may share, in [0, 1]."}
     )
-    compete: bool = field(
-        default=False, metadata={"help": "Of spottings of several words that overlap, only the best one."}
+    compete: bool | None = field(
+        default=None,
+        metadata={
+            "help": "Of spottings of several words that overlap, only the best one. [default: yes, unless a threshold "
+            "or a rate is given]"
+        },
     )
     top: int | None = field(default=None, metadata={"help": "The best N spottings of each word. [default: all]"})
     mirror: bool = field(
         default=True, metadata={"help": "Also compare with mirrored exemplars, for left-handed signers."}
     )
     seed: int = field(default=0, metadata={"help": "Random seed for sampling exemplar clips."})
+
+    @property
+    def competes(self) -> bool:
+        """Whether words compete for a location: by default, where nobody says which spottings are wanted."""
+        return self.threshold is self.false_alarms_per_hour is None if self.compete is None else self.compete
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold <= 1:

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.spotting.matching import FloatArray, Indices, Matcher, Scores, Spans
+from signspot.spotting.matching import FloatArray, Indices, Matcher, Scores, Spans, fitted, strength
 from signspot.spotting.options import OVERLAP
 
 SpansOf = Callable[[Indices, Indices], tuple[FloatArray, FloatArray]]  # of (P,) curves and (P,) time steps of them
 
+_PROMINENCE: float = fitted("peaks")["prominence"]  # in units of strength: by how much a curve falls between two signs
 _TYPICAL = 0.5  # seconds: for suppression a span counts as at least so long, however narrow its peak
 _INSTANT = 1e-9  # seconds: no span is shorter when shares of it are taken
 _CELLS = 2_000_000  # scores that are examined at once: 16 MB of indices
@@ -174,10 +175,43 @@ def peaks_of_curves(scores: FloatArray, thresholds: FloatArray, spans: SpansOf, 
     count = max(1, _CELLS // max(1, scores.shape[1]))
     parts = []
     for at in range(0, len(scores), count):
-        curves, steps = _maxima_above(scores[at : at + count], least[at : at + count])
-        for part in _whole_curves(curves):
-            parts.append(_without_rivals(scores, curves[part] + at, steps[part], spans, overlap))
+        part = scores[at : at + count]
+        curves, steps = prominent(part, *_maxima_above(part, least[at : at + count]))
+        for some in _whole_curves(curves):
+            parts.append(_without_rivals(scores, curves[some] + at, steps[some], spans, overlap))
     return Peaks.joined(parts) if len(parts) != 1 else parts[0]
+
+
+def prominent(scores: FloatArray, curves: Indices, steps: Indices) -> tuple[Indices, Indices]:
+    """The maxima at (P,) time steps of (P,) curves that rise enough above the way to a higher one of their curve.
+
+    A rise on the flank of a sign, and the trembling of a slow one, is no sign of its own. Whether a maximum counts
+    follows from higher ones alone, so a lower threshold never takes one away.
+
+    Args:
+        scores: (W, T) the curves.
+        curves: (P,) which curve each maximum is of, rising.
+        steps: (P,) its time step, rising within a curve.
+    """
+    if len(curves) < 2:
+        return curves, steps
+    flat, positions = np.ravel(scores), curves * scores.shape[1] + steps
+    heights = strength(flat[positions])
+    valleys = strength(np.minimum.reduceat(flat, positions)[:-1])  # between each maximum and the next
+    valleys[curves[1:] != curves[:-1]] = -np.inf
+    kept = np.arange(len(curves))
+    while True:
+        here, after = heights[kept[:-1]], heights[kept[1:]]
+        shallow = np.minimum(here, after) - valleys < _PROMINENCE
+        lost = np.zeros(len(kept), bool)
+        lost[:-1] |= shallow & (here < after)
+        lost[1:] |= shallow & (here >= after)
+        if not lost.any():
+            return curves[kept], steps[kept]
+        still = np.flatnonzero(~lost)
+        if len(still) < 2:
+            return curves[kept[still]], steps[kept[still]]
+        valleys, kept = np.minimum.reduceat(valleys[: still[-1]], still[:-1]), kept[still]
 
 
 def _whole_curves(curves: Indices) -> Iterator[slice]:

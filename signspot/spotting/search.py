@@ -1,7 +1,7 @@
 """The search of one track for the words of a gallery: all peaks of all words, their scores read against decoys."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,28 +10,25 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import TrackError
+from signspot.io import html
+from signspot.spotting.decision import decide, least_score
 from signspot.spotting.decoys import DecoySet
 from signspot.spotting.false_alarms import (
     FEWEST_WORDS,
-    MOST_WORDS,
     SHORTEST_VIDEO,
     CurveScale,
     FalseAlarmModel,
-    PeakDistribution,
     TrackCache,
     WordFalseAlarms,
     sample_words,
-    word_peaks,
     word_scales,
 )
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, fitted, strength
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, strength
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks, suppress, widened
+from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
 from signspot.types import Segment, Spotting, Track
 
-_FITTED = fitted("decision")
-DEFAULT_RATE: float = _FITTED["default_rate"]  # most false alarms per hour and word of a spotting, by default
-DEFAULT_FLOOR: float = _FITTED["default_floor"]  # least score where rates decide, whatever the rate
+_SHOWN_WORDS = 12  # in a notebook, those that were found first
 _HELD = 5_000_000  # time steps × words whose curves are held in memory at once: 60 MB
 _SAMPLE, _PIECES = 300.0, 15  # seconds of a video, in so many pieces, in which decoys are searched
 _REACH = 2.0  # seconds around a segment that still decide about its edges
@@ -48,6 +45,7 @@ class SearchResult:
     thresholds: Mapping[str, float]  # of each word: the least score of its spottings
     default_thresholds: Mapping[str, float]  # of each word: what it would be with default options
     spottings: tuple[Spotting, ...]  # by time
+    default_spottings: tuple[Spotting, ...]  # those of them that a search with default options finds, too
     best: Mapping[str, Spotting]  # the best location of every word, whatever its score
     blocks: tuple[CurveBlock, ...] = field(default=(), repr=False, compare=False)  # of a search in a part of a video
 
@@ -61,9 +59,11 @@ class SearchResult:
         """The threshold of most words."""
         return float(np.median(list(self.thresholds.values()))) if self.thresholds else 1.0
 
-    def is_default(self, spotting: Spotting) -> bool:
-        """Whether a search with default options finds this spotting of this search, too."""
-        return spotting.score >= self.default_thresholds[spotting.word]
+    def decided(self, threshold: float | None) -> tuple[Spotting, ...]:
+        """Of this search with a low threshold: the spottings with this score or more; None: as by default."""
+        if threshold is None:
+            return self.default_spottings
+        return tuple(spotting for spotting in self.spottings if spotting.score >= threshold)
 
     @property
     def duration(self) -> float:
@@ -82,6 +82,16 @@ class SearchResult:
         scores = self.matcher.scores(rows.tolist()) if held is None else held
         exemplars = self.gallery.rows[rows]
         return np.stack([scores[exemplars == exemplar].max(axis=0) for exemplar in dict.fromkeys(exemplars.tolist())])
+
+    def _repr_html_(self) -> str:
+        """The spottings in a notebook, by word, with the curve of the word's best score and its threshold."""
+        rows = []
+        for word in list(dict.fromkeys([*(s.word for s in self.spottings), *self.thresholds]))[:_SHOWN_WORDS]:
+            times = (f"{s.start:.2f}–{s.end:.2f} s, {s.score:.2f}" for s in self.spottings if s.word == word)
+            scores = self.exemplar_curves(word).max(axis=0).tolist()
+            curve = html.curve(scores, self.thresholds[word], f"scores of {word}")
+            rows.append((html.text(word), "<br>".join(times), curve))
+        return html.table(("word", "spottings", f"score over {self.duration:.1f} s"), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,22 +138,31 @@ class Search:
         defaults: dict[str, float] = {}
         if inside.any():
             model = self._false_alarm_model(gallery, within)
-            is_rough = model is not None and model.is_rough
             for block, models in self._fit(model, matcher, gallery, within, lasting=holds):
                 blocks += [block] if holds else []
-                usual = [self.default_threshold(None if is_rough else word_model) for word_model in models]
-                least = [self.threshold(*pair) for pair in zip(models, usual, strict=True)]
+                usual = [self._least_score(SpotOptions(), word_model, gallery) for word_model in models]
+                least = [self._least_score(self.options, word_model, gallery) for word_model in models]
                 thresholds |= zip(block.words, least, strict=True)
                 defaults |= zip(block.words, usual, strict=True)
-                reported = [None] * len(models) if is_rough else models  # a rough rate may decide, but is not reported
-                for word, highest, above in self._spottings(gallery, block, least, reported, within):
+                for word, highest, above in self._spottings(gallery, block, least, models, within):
                     best[word] = highest
-                    spottings += above[: self.options.top]
-        if self.options.compete:
-            spottings = best_words(spottings, self.options.overlap)
-        spottings.sort(key=lambda spotting: (spotting.time, spotting.word))
-        results = tuple(spottings), best, tuple(blocks)
-        return SearchResult(self.track, matcher, gallery, self.options, thresholds, defaults, *results)
+                    spottings += above
+        searched = self.seconds if within is None else within.duration
+        default = SpotOptions(overlap=self.options.overlap)
+        above = [spotting for spotting in spottings if spotting.score >= defaults[spotting.word]]
+        results = (
+            self._reported(decide(spottings, self.options, len(gallery.words), searched)),
+            self._reported(decide(above, default, len(gallery.words), searched)),
+            dict(zip(best, self._reported(best.values()), strict=True)),
+        )
+        given = self.track, matcher, gallery, self.options, thresholds, defaults
+        return SearchResult(*given, *results, tuple(blocks))
+
+    def _reported(self, spottings: Iterable[Spotting]) -> tuple[Spotting, ...]:
+        """Spottings without false alarms per hour, where the video is too short to tell them."""
+        if self.seconds >= SHORTEST_VIDEO:
+            return tuple(spottings)
+        return tuple(replace(spotting, false_alarms_per_hour=None) for spotting in spottings)
 
     def best_locations(self, gallery: Gallery, within: Segment) -> dict[str, Spotting]:
         """The best location of every word in a segment, as `run` finds it, without its false alarms per hour.
@@ -202,21 +221,10 @@ class Search:
             return
         # A part of a video has no scale of its own.
         scales = word_scales(gallery, self._sampled, self.cache.scales) if within is not None else {}
-        peaks: PeakDistribution | None = None
-        if within is None and self.decoys is not None and not model.is_rough:
-            count = len(gallery.words)
-            if count <= MOST_WORDS and count * len(matcher.times) <= _HELD:
-                blocks = list(curve_blocks(matcher, gallery))
-                peaks = word_peaks(blocks, matcher.times, self.seconds)
-            else:
-                some = sample_words(gallery)
-                sampled = self._sampled(some)
-                sampled_blocks = curve_blocks(sampled, some, lasting=False)
-                peaks = word_peaks(sampled_blocks, sampled.times, min(self.seconds, _SAMPLE))
         for block in blocks:
             whole = within is None
             own = CurveScale.of_curves(block.scores) if whole else [scales[word] for word in block.words]
-            yield block, model.fit(block.words, own, gallery, peaks)
+            yield block, model.fit(block.words, own, gallery)
 
     @property
     def seconds(self) -> float:
@@ -292,30 +300,11 @@ class Search:
                 corrections[rows] = self.decoys.corrections_of(gallery.codes[rows])
         return AlignmentMatcher(codes, times, gallery.codes, self.scale, corrections)
 
-    def threshold(self, model: WordFalseAlarms | None, default: float) -> float:
-        """The least score of a word's spottings: as given, by false alarms per hour, or the default."""
-        rate = self.options.false_alarms_per_hour
-        if self.options.threshold is not None:
-            return self.options.threshold
-        if rate is not None:
-            return self.fallback if model is None else model.threshold(rate)
-        return default
-
-    def default_threshold(self, model: WordFalseAlarms | None) -> float:
-        """The least score of a word's spottings by default.
-
-        False alarms per hour decide, as scores differ with camera, signer and co-articulation; the encoder's threshold
-        does where there is no rate: without decoys, or in a video of less than `SHORTEST_VIDEO`. From there to twice
-        that length the threshold moves from one to the other, so that a second more of a video changes little.
-
-        Args:
-            model: of the word; None: it has none, or a rough one.
-        """
-        if model is None:
-            return self.fallback
-        by_rate = max(min(self.fallback, DEFAULT_FLOOR), model.threshold(DEFAULT_RATE))
-        weight = min(1.0, max(0.0, self.seconds / SHORTEST_VIDEO - 1))
-        return (1 - weight) * self.fallback + weight * by_rate
+    def _least_score(self, options: SpotOptions, model: WordFalseAlarms | None, gallery: Gallery) -> float:
+        """The least score of a word's spottings; the words of a gallery that stand in for decoys decide if asked to."""
+        if self.decoys is None and options.false_alarms_per_hour is None:
+            model = None
+        return least_score(options, model, len(gallery.words), self.fallback, self.seconds)
 
     def _false_alarm_model(self, gallery: Gallery, within: Segment | None) -> FalseAlarmModel | None:
         """The model by the encoder's decoys, else by the gallery's words as decoys for each other, else None.
@@ -356,7 +345,7 @@ class Search:
             word, row, time, start, stop, score, value = values
             exemplar, mirrored = gallery.exemplar(row)
             model = models[word]
-            rate = None if model is None else model.rate_of_strength(value)
+            rate = None if model is None else float(f"{model.rate_of_strength(value):.3g}")
             spottings.append(
                 Spotting(
                     word=block.words[word],
@@ -368,7 +357,7 @@ class Search:
                     exemplar=exemplar.id,
                     variant=exemplar.variant,
                     mirrored=mirrored,
-                    false_alarms_per_hour=None if rate is None else float(f"{rate:.3g}"),
+                    false_alarms_per_hour=rate,
                     licence=exemplar.licence,
                     consent=exemplar.consent,
                 )
@@ -381,25 +370,6 @@ def _sign_times(matcher: Matcher, peaks: Peaks) -> NDArray[np.float64]:
     if isinstance(matcher, EmbeddingMatcher):
         return matcher.times[peaks.steps]
     return np.asarray((peaks.starts + peaks.ends) / 2)
-
-
-def best_words(spottings: Sequence[Spotting], overlap: float) -> list[Spotting]:
-    """The spottings that no better one of any word overlaps: a signer signs one sign at a time.
-
-    The better one has the lower rate of false alarms; where rates are not known, the higher score.
-
-    Args:
-        spottings: of one video.
-        overlap: largest part of the shorter of two spans that they may share.
-    """
-
-    def badness(spotting: Spotting) -> tuple[float, float]:
-        rate = spotting.false_alarms_per_hour
-        return (0.0 if rate is None else rate), -spotting.score
-
-    ranked = sorted(spottings, key=badness)
-    starts, ends = (np.array([getattr(spotting, side) for spotting in ranked]) for side in ("start", "end"))
-    return [ranked[index] for index in suppress(*widened(starts, ends), overlap)]
 
 
 def _pieces(count: int, rate: float) -> list[slice]:

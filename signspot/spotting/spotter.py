@@ -1,9 +1,10 @@
 """The whole pipeline in one object: sources and exemplars in, spottings out."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.models.contract import Encoder, open_encoder
 from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, score_calibration
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card
-from signspot.spotting.matching import cost_to_score, exemplar_scores, warping_costs
+from signspot.spotting.matching import cost_to_score, exemplar_scores, fitted, strength, warping_costs
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import Search, SearchResult, WordScores
 from signspot.types import Exemplar, Segment, Spotting, Track
 
 logger = logging.getLogger(__name__)
+
+_UNKNOWN: float = fitted("identification")["unknown"]  # chance from which on a sign is taken for one of no word
 
 What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
 
@@ -59,6 +62,12 @@ class Match:
     exemplar: str  # id of the best exemplar
     variant: str = ""
     mirrored: bool = False  # the exemplar matched left-right mirrored
+    chance: float | None = None  # probability that some word scores so high for a sign of none of them; None: no decoys
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a sign whose best match this is may be in the dictionary: chance alone seldom scores so high."""
+        return self.chance is None or self.chance <= _UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -173,7 +182,12 @@ class Spotter:
         """As `identify`, of a sign that was embedded before; all words."""
         by_codes = options.match != "embedding" and gallery.codes is not None
         scores = sign_scores(sign, gallery, self._calibration.scale if by_codes else None, self._decoys)
-        return rank_words(scores, gallery)
+        matches = rank_words(scores, gallery)
+        if not by_codes or self._decoys is None:
+            return matches
+        mirror = bool(gallery.mirrored.any())
+        others = partial(decoy_strengths, sign, self._calibration.scale, self._decoys, mirror=mirror)
+        return with_chances(matches, gallery, others)
 
     def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""
@@ -313,6 +327,41 @@ def sign_scores(sign: SignViews, gallery: Gallery, scale: float | None, decoys: 
         return scores
     corrections = 0.0 if decoys is None else decoys.corrections_in(gallery)
     return cost_to_score(warping_costs(sign.codes[:1], gallery.codes)[0] + corrections, scale)
+
+
+def decoy_strengths(
+    sign: SignViews, scale: float, decoys: DecoySet, exemplars: int, *, mirror: bool
+) -> NDArray[np.float64]:
+    """(D,) how near an isolated sign comes to each decoy word of so many exemplars, as strengths of scores."""
+    gallery = decoys.gallery(exemplars, mirror=mirror)
+    assert sign.codes is not None, "identified by codes"
+    assert gallery.codes is not None, "decoys have codes"
+    costs = warping_costs(sign.codes[:1], gallery.codes)[0] + decoys.corrections_of(gallery.codes)
+    scores = cost_to_score(costs, scale)
+    return strength(np.array([scores[rows].max() for rows in gallery.words.values()]))
+
+
+def with_chances(
+    matches: Sequence[Match], gallery: Gallery, others: Callable[[int], NDArray[np.float64]]
+) -> list[Match]:
+    """Matches with the probability that a sign of none of the words scores as high with one of them.
+
+    The strengths of decoy words, of as many exemplars, are taken as normally distributed for this sign, and the words
+    of the gallery as independent.
+
+    Args:
+        matches: of one sign.
+        gallery: all words.
+        others: strengths of decoy words, by their number of exemplars.
+    """
+    known = cache(others)
+    chances = []
+    for match in matches:
+        by_chance = known(len(set(gallery.rows[gallery.words[match.word]].tolist())))
+        height = (float(strength(match.score)) - by_chance.mean()) / max(float(by_chance.std()), 1e-6)
+        one = min(0.5 * math.erfc(height / math.sqrt(2)), 1 - 1e-12)
+        chances.append(replace(match, chance=float(f"{-math.expm1(len(gallery.words) * math.log1p(-one)):.3g}")))
+    return chances
 
 
 def rank_words(scores: NDArray[np.float32], gallery: Gallery) -> list[Match]:

@@ -76,7 +76,7 @@ class CueSheet:
 class CueTiming:
     """A line with the times of a cue."""
 
-    place: int  # index of the line
+    index: int  # of the line
     start: float | None  # None where the times cannot be read
     end: float | None
     rest: str = ""  # text that follows the times on the same line
@@ -84,10 +84,10 @@ class CueTiming:
 
 def find_timings(lines: list[str]) -> list[CueTiming]:
     """Every line with an arrow between times, those included whose times are broken."""
-    return [timing for place, line in enumerate(lines) if (timing := _timing(place, line)) is not None]
+    return [timing for index, line in enumerate(lines) if (timing := _timing(index, line)) is not None]
 
 
-def _timing(place: int, line: str) -> CueTiming | None:
+def _timing(index: int, line: str) -> CueTiming | None:
     arrow = _ARROW.search(line) if ">" in line or "→" in line else None
     if arrow is None:
         return None
@@ -96,9 +96,9 @@ def _timing(place: int, line: str) -> CueTiming | None:
     start_seconds, end_seconds = parse_stamp(before), parse_stamp(end[0]) if end else None
     if start_seconds is None or end_seconds is None:
         broken = "-->" in line and len(before) < 30 and re.search(r"\d", before) is not None
-        return CueTiming(place, None, None) if broken else None
+        return CueTiming(index, None, None) if broken else None
     rest = " ".join(part for part in after[end.end() if end else 0 :].split() if not _SETTING.fullmatch(part))
-    return CueTiming(place, start_seconds, end_seconds, rest)
+    return CueTiming(index, start_seconds, end_seconds, rest)
 
 
 def parse_stamp(stamp: str) -> float | None:
@@ -116,10 +116,10 @@ def parse_stamp(stamp: str) -> float | None:
 
 def add_cue(sheet: CueSheet, timing: CueTiming, lines: list[str], body: list[str], name: str = "") -> None:
     """Add the cue of a timing line, or report that its times cannot be read."""
-    line = timing.place + 1
+    line = timing.index + 1
     if timing.start is None or timing.end is None:
-        shown = lines[timing.place].strip()[:60]
-        sheet.report(line, f"the times cannot be read: {shown!r}; expected such as 00:00:01,000 --> 00:00:02,000")
+        excerpt = lines[timing.index].strip()[:60]
+        sheet.report(line, f"the times cannot be read: {excerpt!r}; expected such as 00:00:01,000 --> 00:00:02,000")
         return
     text = "\n".join([timing.rest, *body] if timing.rest else body)
     sheet.add(Cue(line, timing.start, timing.end, text, name))

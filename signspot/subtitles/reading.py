@@ -44,16 +44,16 @@ def read_srt(text: str, where: str) -> CueSheet:
     lines = text.split("\n")
     timings = find_timings(lines)
     sheet = CueSheet()
-    first = timings[0].place if timings else len(lines)
+    first = timings[0].index if timings else len(lines)
     stray, index = without_next_index(["", *lines[:first]], 0)
-    opening = next((place for place, line in enumerate(stray) if line.strip()), None)
+    opening = next((number for number, line in enumerate(stray) if line.strip()), None)
     if not timings and any(line.strip() for line in lines):
-        at = next(place for place, line in enumerate(lines, start=1) if line.strip())
+        at = next(number for number, line in enumerate(lines, start=1) if line.strip())
         raise FormatError(f"{where}, line {at}: no times such as 00:00:01,000 --> 00:00:02,000 in the whole file.")
     if opening is not None:
         sheet.report(opening, "text before the first times; left out")
     for timing, following in zip_longest(timings, timings[1:]):
-        body = lines[timing.place + 1 : following.place if following else len(lines)]
+        body = lines[timing.index + 1 : following.index if following else len(lines)]
         body, index = without_next_index(body, index) if following else (body, None)
         add_cue(sheet, timing, lines, [line for line in body if line.strip()])
     return sheet
@@ -71,7 +71,7 @@ def read_vtt(text: str, where: str) -> CueSheet:
     """
     lines = text.split("\n")
     sheet = CueSheet()
-    opening = next((place for place, line in enumerate(lines) if line.strip()), None)
+    opening = next((index for index, line in enumerate(lines) if line.strip()), None)
     headed = opening is not None and _HEADER.match(lines[opening].lstrip()) is not None
     _blank_out_asides(sheet, lines, opening if headed else None)
     timings = find_timings(lines)
@@ -81,8 +81,8 @@ def read_vtt(text: str, where: str) -> CueSheet:
                 f"{where}, line {opening + 1}: neither WEBVTT nor any times such as 00:01.000 --> 00:02.000."
             )
         sheet.report(opening + 1, "no WEBVTT at the head; read all the same")
-    _report_stray(sheet, lines, 0, timings[0].place if timings else len(lines))
-    name = _name(lines, timings[0].place) if timings else ""
+    _report_stray(sheet, lines, 0, timings[0].index if timings else len(lines))
+    name = _name(lines, timings[0].index) if timings else ""
     for timing, following in zip_longest(timings, timings[1:]):
         name = _read_cue(sheet, lines, timing, following, name)
     return sheet
@@ -92,30 +92,30 @@ def _blank_out_asides(sheet: CueSheet, lines: list[str], header: int | None) -> 
     """Empty the header and every note, style and region, so that line numbers stay; keep the notes."""
     after_blank, inside = True, ""
     notes: list[list[str]] = []  # lines of each
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if not line.strip():
             after_blank, inside = True, ""
             continue
-        if place == header:
+        if index == header:
             inside = "header"
         elif after_blank and _ASIDE.match(line):
             inside = "note" if line.startswith("NOTE") else "style"
             notes += [[line[4:].strip()]] if inside == "note" else []
         elif inside == "note":
             notes[-1].append(line)
-        elif inside == "header" and any("-->" in near for near in lines[place : place + 2]):
+        elif inside == "header" and any("-->" in near for near in lines[index : index + 2]):
             inside = ""  # no blank line between the header and the first cue or its name
         if inside:
-            lines[place] = ""
+            lines[index] = ""
         after_blank = False
     sheet.notes += ["\n".join(note) for note in notes]
 
 
 def _read_cue(sheet: CueSheet, lines: list[str], timing: CueTiming, following: CueTiming | None, name: str) -> str:
     """Add one cue; report text that belongs to none; give the name of the next cue."""
-    until = following.place if following else len(lines)
-    blank = next((place for place in range(timing.place + 1, until) if not lines[place].strip()), until)
-    body = lines[timing.place + 1 : blank]
+    until = following.index if following else len(lines)
+    blank = next((index for index in range(timing.index + 1, until) if not lines[index].strip()), until)
+    body = lines[timing.index + 1 : blank]
     next_name = ""
     if blank < until:
         _report_stray(sheet, lines, blank, until)
@@ -127,19 +127,19 @@ def _read_cue(sheet: CueSheet, lines: list[str], timing: CueTiming, following: C
     return next_name
 
 
-def _name(lines: list[str], place: int) -> str:
-    """The name of the cue whose times are at `place`: the line before."""
-    return lines[place - 1].strip() if place else ""
+def _name(lines: list[str], index: int) -> str:
+    """The name of the cue whose times are at `index`: the line before."""
+    return lines[index - 1].strip() if index else ""
 
 
 def _report_stray(sheet: CueSheet, lines: list[str], start: int, until: int) -> None:
     """Report each block between `start` and `until` that has no times; the line before times is a cue's name."""
     last = until - 1 if until < len(lines) else until
     before = True
-    for place in range(start, last):
-        filled = bool(lines[place].strip())
+    for index in range(start, last):
+        filled = bool(lines[index].strip())
         if filled and before:
-            sheet.report(place + 1, f"text without times: {lines[place].strip()[:40]!r}; left out")
+            sheet.report(index + 1, f"text without times: {lines[index].strip()[:40]!r}; left out")
         before = not filled
 
 
@@ -284,8 +284,8 @@ def _span_of(sheet: CueSheet, element: Element, around: _Span, rates: Rates) -> 
     ends = [around.end]
     ends += [around.start + times["end"]] if "end" in times else []
     ends += [start + times["dur"]] if "dur" in times else []
-    own = min(ends[1:], default=around.end)
-    return _Span(start, own if own < start else min(ends), timed=True)
+    end = min(ends[1:], default=around.end)
+    return _Span(start, end if end < start else min(ends), timed=True)
 
 
 def _read_paragraph(sheet: CueSheet, paragraph: Element, around: _Span, rates: Rates) -> None:

@@ -3,11 +3,11 @@
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from signspot.errors import FormatError, OptionsError
 from signspot.io.checks import quoted
@@ -25,16 +25,39 @@ _PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
     dict: ((dict,), "a table"),
 }
 
+Precision = Literal["float32", "bfloat16", "float16"]
+COMPUTE = "compute"  # the table of `Compute` in every configuration
+FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
-def read_toml(path: str | PathLike[str], kind: type[_T]) -> _T:
-    """Read a TOML file into a frozen record and its parts.
 
-    Raises:
-        OptionsError: it is missing, is no TOML, has an unknown key (the nearest one is named), or a value does not fit.
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """How a training computes, whatever it learns."""
+
+    precision: Precision = "float32"  # of products; weights and sums stay in float32. float16 scales its losses
+    accumulate: int = 1  # batches whose mean gradient makes one change of the weights
+    compile: bool = False  # compile the trunk with torch.compile: the first step takes a minute or more
+    validate_every: int = 0  # steps between two validations, the best of which is the result; 0: the last weights are
+    tensorboard: bool = False  # write events for TensorBoard into the run's folder
+
+    def __post_init__(self) -> None:
+        if self.precision not in get_args(Precision):
+            raise OptionsError(f"no precision '{self.precision}'. There are: {', '.join(get_args(Precision))}")
+        check_numbers(self, "accumulate", least=1)
+        check_numbers(self, "validate_every", least=0)
+
+
+def plain_values(config: Any, without: Sequence[str] = ()) -> dict[str, Any]:
+    """A configuration as plain values, for its card and its state; how it computes only where that is unusual.
+
+    Args:
+        config: with a field `compute`.
+        without: names of fields from which nothing follows.
     """
-    values = read_table(path)
-    values.pop(KIND, None)
-    return fill(kind, values, str(path))
+    values = {name: value for name, value in asdict(config).items() if name not in without}
+    unusual = {name: value for name, value in values.pop(COMPUTE).items() if value != getattr(Compute(), name)}
+    unusual.pop("tensorboard", None)  # no weight follows from it
+    return {**values, COMPUTE: unusual} if unusual else values
 
 
 def read_table(path: str | PathLike[str]) -> dict[str, Any]:
@@ -156,7 +179,8 @@ def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]], ove
         overrides: values to use instead of the file's; see `override`.
 
     Raises:
-        OptionsError: as `read_toml`; or there is no such kind, or an override does not fit.
+        OptionsError: it is missing, is no TOML, has an unknown key (the nearest one is named), a value does not fit, or
+            there is no such kind.
     """
     values = read_table(path)
     for text in overrides:

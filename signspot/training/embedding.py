@@ -43,7 +43,7 @@ class EmbeddingTask(Task[Mlp, FeatureBatch]):
     """An embedding by any loss of the paper; several processes may share each batch."""
 
     def __init__(self, config: EmbeddingConfig, data: EmbeddingData):
-        self.config, self.data = config, data
+        self.config, self.data, self.compute = config, data, config.compute
         self.module, self.standard = initial_mlp(config, data), data.standard()
         self.settings, length = config.as_dict(), len(data)
         decays = stepwise(config.epochs, length, config.decay, config.decays)
@@ -173,7 +173,8 @@ def train_embedding_on_corpus(
     with stage("training") as progress:
         trained = train_embedding(config, data, run.out, progress, run.device)
     counts = {"items": len(items), "words": len({item.word for item in items})}
-    return _assemble(config, encoder, trained, run, {**described, **counts})
+    card = _card(config, encoder, trained, run, {**described, **counts})
+    return attach_mlp(config, encoder, trained.module, card)
 
 
 def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
@@ -182,18 +183,17 @@ def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: Embedd
     return subset.items(config.items, [word for word in subset.words if word in seen])
 
 
-def _assemble(
-    config: EmbeddingConfig, encoder: Encoder, trained: TrainingResult[Mlp], run: Run, corpus: dict[str, Any]
-) -> Encoder:
-    """Trunk, new MLP and card; a classifier on the embedding is left out."""
+def attach_mlp(config: EmbeddingConfig, encoder: Encoder, mlp: Mlp, card: dict[str, Any] | None = None) -> Encoder:
+    """The trunk of an encoder with a new MLP; a classifier on the embedding is left out."""
     old = encoder.module
     end = MlpOptions(dimension=config.dimension, domain_specific=config.domain_specific)
     module = build(old.architecture, **{**old.options, **asdict(end)})
     module.trunk.load_state_dict(old.trunk.state_dict())
-    weights = {name: value for name, value in trained.module.state_dict().items() if "logits" not in name.split(".")}
-    module.mlp.load_state_dict(weights)
-    seen, card = encoder.contract, _card(config, encoder, trained, run, corpus)
-    return make_encoder(config.name, module, fps=seen.fps, threshold=seen.threshold, card=card)
+    module.mlp.load_state_dict(
+        {name: value for name, value in mlp.state_dict().items() if "logits" not in name.split(".")}
+    )
+    seen = encoder.contract
+    return make_encoder(config.name, module, fps=seen.fps, threshold=seen.threshold, card=card or {})
 
 
 def _card(

@@ -30,7 +30,7 @@ from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, describe
 from signspot.models.registry import build
 from signspot.spotting.matching import warping_costs
-from signspot.training.configuration import check_numbers
+from signspot.training.configuration import Compute, check_numbers, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
 from signspot.training.pair_changes import Change, Ints
@@ -59,11 +59,12 @@ class SourceOptions:
     """A corpus of isolated signs that batches are drawn from."""
 
     name: str
-    folder: str  # as `read_isolated` reads it
+    folders: tuple[str, ...]  # as `read_isolated` reads them; their words and signers are the same by name
     share: float = 1.0  # of the batches
     recombined: float = 0.0  # share of the signs of a batch that are new: made of two of the corpus
     likely_pairs: bool = False  # pair clips of a word only if they look alike: its glosses may name several signs
     licence: str = ""  # of the corpus
+    change: Change = field(default_factory=Change)  # of its performances, in training
 
     def __post_init__(self) -> None:
         check_numbers(self, "share", above=0)
@@ -103,9 +104,9 @@ class FrameCodesConfig:
     licence: str = ""  # of the weights
     data: str = ""  # one sentence for the card
     decoys: str = ""  # name of the source that decoys are drawn from; empty: the first one
-    change: Change = field(default_factory=Change)
     optimiser: CoderOptimiser = field(default_factory=CoderOptimiser)
     coder: CoderOptions = field(default_factory=CoderOptions)
+    compute: Compute = field(default_factory=Compute)
 
     def __post_init__(self) -> None:
         check_numbers(self, "seed", least=0)
@@ -118,8 +119,7 @@ class FrameCodesConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for cards and states; folders by their names, as places differ from machine to machine."""
-        sources = [{**asdict(source), "folder": Path(source.folder).name} for source in self.sources]
-        return {**asdict(self), "sources": sources, "landmark_features": FEATURES_VERSION}
+        return {**plain_values(self), "sources": _named(self.sources), "landmark_features": FEATURES_VERSION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,11 @@ class WarpingConfig:
             raise OptionsError(f"principal axes are of one source; got {len(self.sources)}")
 
 
+def _named(sources: Sequence[SourceOptions]) -> list[dict[str, Any]]:
+    """Plain values of sources, with the names of their folders only."""
+    return [{**asdict(source), "folders": [Path(folder).name for folder in source.folders]} for source in sources]
+
+
 def check_sources(sources: Sequence[SourceOptions]) -> None:
     """See that there are sources, each with a name of its own.
 
@@ -152,12 +157,12 @@ def check_sources(sources: Sequence[SourceOptions]) -> None:
         raise OptionsError(f"two sources have one name: {', '.join(names)}")
 
 
-def with_folders(sources: Sequence[SourceOptions], folders: Mapping[str, str]) -> tuple[SourceOptions, ...]:
+def with_folders(sources: Sequence[SourceOptions], folders: Mapping[str, Sequence[str]]) -> tuple[SourceOptions, ...]:
     """Sources in other folders.
 
     Args:
         sources: as a configuration names them.
-        folders: name of a source → folder.
+        folders: name of a source → its folders.
 
     Raises:
         OptionsError: there is no source of such a name.
@@ -166,7 +171,7 @@ def with_folders(sources: Sequence[SourceOptions], folders: Mapping[str, str]) -
     for name in folders:
         if name not in names:
             raise OptionsError(f"no source '{name}' in the configuration. There are: {', '.join(names)}")
-    return tuple(replace(source, folder=folders.get(source.name, source.folder)) for source in sources)
+    return tuple(replace(source, folders=tuple(folders.get(source.name, source.folders))) for source in sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +200,7 @@ class PairLearner(nn.Module):
             sizes = lengths + 2 * self.context - 2  # described frames that the codes of a sign follow from
             seen = torch.cat([seen[start : start + size] for start, size in zip(first, sizes, strict=True)])
             first = np.cumsum(sizes) - sizes
-        codes = self.coder.code(seen[None].to(device), 1)[0]
+        codes = self.coder.code(seen[None].to(device), 1)[0].float()  # whatever the precision of products
         places = first + np.linspace(0, 1, SIGN_FRAMES)[:, None] * (lengths - 1)
         below = np.minimum(np.floor(places).astype(np.int64), first + lengths - 2)
         share = torch.from_numpy((places - below).astype(np.float32))[..., None].to(device)
@@ -206,11 +211,14 @@ class PairLearner(nn.Module):
     def losses(self, batch: CodedPairs, smoothing: float, group: Group = ALONE) -> tuple[Tensor, Tensor, Tensor]:
         """The losses of alignments and of embeddings, and the share of signs whose own partner aligns best."""
         ours, theirs = self.signs(batch, group).chunk(2, dim=1)
-        aligned = -self.sharpness[0].exp() * warping_cost(ours, theirs)
-        one, two = (functional.normalize(self.coder.pooled(part.transpose(0, 1)), dim=-1) for part in (ours, theirs))
-        embedded = self.sharpness[1].exp() * one @ two.T
-        hits = (aligned.argmax(dim=1) == torch.arange(len(aligned), device=aligned.device)).float().mean()
-        return _both_ways(aligned, smoothing), _both_ways(embedded, smoothing), hits
+        with torch.autocast(ours.device.type, enabled=False):  # sums of many small costs stay in float32
+            aligned = -self.sharpness[0].exp() * warping_cost(ours, theirs)
+            one, two = (
+                functional.normalize(self.coder.pooled(part.transpose(0, 1)), dim=-1) for part in (ours, theirs)
+            )
+            embedded = self.sharpness[1].exp() * one @ two.T
+            hits = (aligned.argmax(dim=1) == torch.arange(len(aligned), device=aligned.device)).float().mean()
+            return _both_ways(aligned, smoothing), _both_ways(embedded, smoothing), hits
 
 
 def _both_ways(logits: Tensor, smoothing: float) -> Tensor:
@@ -277,7 +285,7 @@ class FrameCodesTask(Task[PairLearner, CodedPairs]):
         torch.manual_seed(config.seed)
         self.config, self.sources, self.module = config, list(sources), PairLearner(config.coder)
         self.options = PairBatchOptions(how.signs, self.module.context, config.coder.spacing)
-        self.settings = config.as_dict()
+        self.settings, self.compute = config.as_dict(), config.compute
         lr_scale = warm_cosine(how.steps, how.warm_up, _LOWEST_LR)
         self.schedule = Schedule(how.steps, config.seed, lr_scale, how.clip, how.average)
 
@@ -337,18 +345,19 @@ def open_sources(
         store = store_clips(clips)
         if source.likely_pairs:
             store.partners = cached_partners(store, cache_folder() / "training")
-        sources.append(PairSource(store, source.share, source.recombined, config.change))
+        sources.append(PairSource(store, source.share, source.recombined, source.change))
         if source.name == (config.decoys or config.sources[0].name):
             decoys = choose_decoys(clips, config.seed)
     return sources, decoys
 
 
 def _read_source(source: SourceOptions) -> list[IsolatedClip]:
-    if not Path(source.folder).exists():
-        raise OptionsError(
-            f"the source '{source.name}' has no folder {source.folder}. Name one with --source {source.name}=FOLDER"
-        )
-    return read_isolated(source.folder)
+    for folder in source.folders:
+        if not Path(folder).exists():
+            raise OptionsError(
+                f"the source '{source.name}' has no folder {folder}. Name one with --source {source.name}=FOLDER"
+            )
+    return [clip for folder in source.folders for clip in read_isolated(folder)]
 
 
 def choose_decoys(clips: Sequence[IsolatedClip], seed: int) -> list[IsolatedClip]:
@@ -430,6 +439,6 @@ def make_warping(config: WarpingConfig) -> Encoder:
     coder.begin(described[torch.from_numpy(order[:_PRINCIPAL_FRAMES])])
     nn.init.orthogonal_(coder.pool.weight)
     nn.init.zeros_(coder.pool.bias)
-    sources = [{**asdict(source), "folder": Path(source.folder).name} for source in config.sources]
-    card = {"config": {**asdict(config), "sources": sources}, "licence": config.licence, "data": config.data}
+    settings = {**asdict(config), "sources": _named(config.sources)}
+    card = {"config": settings, "licence": config.licence, "data": config.data}
     return assemble(config.name, coder, choose_decoys(clips, config.seed), card)

@@ -8,7 +8,7 @@ with it. Every batch follows from the seed and its step.
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch import Tensor
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import FormatError, OptionsError
 from signspot.losses.watch_read_lookup import Bags, Batch
-from signspot.training.configuration import check_numbers
+from signspot.training.configuration import FOR_PEOPLE, Compute, check_numbers, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.items import Item, ItemOptions, Words
 from signspot.training.trunk_features import TrunkFeatures
@@ -32,7 +32,6 @@ BACKGROUND = -1  # the word of a clip without a label
 
 Loss = Literal["classification", "info_nce", "watch_lookup", "watch_read_lookup"]
 Synonyms = Literal["keep", "sign", "english"]
-_FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 _THINNED = 8  # of neighbouring windows, which are nearly the same, one is measured
 
 
@@ -227,6 +226,7 @@ class EmbeddingConfig:
     synonyms: Synonyms = "keep"  # as negatives; or discard pairs that share a sign or an English meaning (Table A.3)
     items: ItemOptions = field(default_factory=ItemOptions)
     batch: ItemBatchOptions = field(default_factory=ItemBatchOptions)
+    compute: Compute = field(default_factory=Compute)
 
     def __post_init__(self) -> None:
         choices = (("loss", Loss), ("bags", Bags), ("synonyms", Synonyms), ("words", Words))
@@ -239,7 +239,7 @@ class EmbeddingConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values of all that a training follows from, for checkpoints and cards."""
-        return {name: value for name, value in asdict(self).items() if name not in _FOR_PEOPLE}
+        return plain_values(self, FOR_PEOPLE)
 
 
 def synonym_pairs(how: Synonyms, dictionary: Dictionary, words: Collection[str]) -> list[tuple[str, str]]:

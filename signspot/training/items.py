@@ -217,13 +217,16 @@ class TrainingSubset:
             raise OptionsError(f"no subtitle of {where} has a word of the dictionary; {len(lines):,} were read")
 
 
-def find_training_subset(corpus: Corpus, words: Words = "all", *, filmed: bool = False) -> TrainingSubset:
+def find_training_subset(
+    corpus: Corpus, words: Words = "all", *, filmed: bool = False, labels: Sequence[Label] | None = None
+) -> TrainingSubset:
     """Find what there is to learn from.
 
     Args:
         corpus: any; without splits all its videos and all words of its dictionary are for training.
         words: of a corpus with splits, which.
         filmed: take the dictionary with videos, where there is one.
+        labels: instead of the corpus's own.
 
     Raises:
         OptionsError: there is no label, or no labelled word has an exemplar.
@@ -232,7 +235,7 @@ def find_training_subset(corpus: Corpus, words: Words = "all", *, filmed: bool =
     training = {video.id: video for video in corpus.in_split("train")} or dict(corpus.videos)
     filmed = filmed and (corpus.layout.dictionary_video / "dictionary.json").is_file()
     dictionary = corpus.dictionary(video=filmed)
-    labels = corpus.labels(list(training))
+    labels = corpus.labels(list(training)) if labels is None else [each for each in labels if each.video in training]
     if not labels:
         raise OptionsError(
             f"the corpus {corpus.folder} has no labels in its training videos ({len(training)}). "

@@ -1,8 +1,8 @@
 """The training loop: every training is a task of it.
 
 A task says what is learned from and how a batch becomes a loss. The loop does everything else, in this order: seeds,
-batches, learning rates, loss, finite check, gradients, clipping, averaging of weights, curve, checkpoint, interruption,
-validation. Batch i, and every random number of step i, follow from the seed and i alone, so a training that was
+batches, learning rates, loss, finite check, gradients, clipping, averaging of weights, curve, validation, checkpoint,
+interruption. Batch i, and every random number of step i, follow from the seed and i alone, so a training that was
 interrupted resumes to the very same weights.
 """
 
@@ -15,6 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -25,12 +26,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.amp.grad_scaler import GradScaler
 from torch.utils.data import DataLoader, Dataset
 
-from signspot.errors import CheckpointError
+from signspot.errors import CheckpointError, OptionsError
 from signspot.io.memory import give_back
 from signspot.io.progress import Progress, silent
 from signspot.models.encoder import find_device
+from signspot.training.configuration import Compute
 from signspot.training.distributed import ALONE, Group, current_group, whole_batch_norm
 from signspot.training.run_folder import CPU, RunFolder
 
@@ -43,6 +46,8 @@ _SEEDS = 1_000_003  # step seeds of two trainings do not meet
 _PREFETCHED = 4  # batches that each worker makes ahead
 _ONE_SIGNAL = 1.0  # seconds; signals that follow each other faster count as one
 _AVERAGE_WARM_UP = 10  # steps in which the running mean of weights follows faster
+_MEASURED = 3  # steps of a dry run
+_HALF = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +78,11 @@ class Task(ABC, Generic[M, B]):
     """
 
     columns: ClassVar[tuple[str, ...]] = ("loss",)  # names of the numbers of a step that the curve shows
+    decisive: ClassVar[str | None] = None  # the number of `validate` of which the highest is the best
     module: M  # on the CPU; the loop moves it to the device and back
+    trunk: nn.Module | None = None  # the part of the module that is worth compiling; None: nothing is
     schedule: Schedule
+    compute: Compute = Compute()
     group: Group = ALONE  # the processes that train; the loop sets it
     settings: Mapping[str, Any]  # plain values that the weights follow from; a state with other ones is refused
 
@@ -142,54 +150,85 @@ def train(
         CheckpointError: the folder holds a state of another training, or a damaged one.
         KeyboardInterrupt: it was interrupted; the state is saved.
     """
-    run, schedule = RunFolder(Path(folder)), task.schedule
+    run, schedule, compute = RunFolder(Path(folder)), task.schedule, task.compute
+    _check(task)
     group = task.group = current_group()
     place = find_device(device)
+    if _is_dry_run.get():
+        raise StepMeasuredError(_measure_step(task, place))
     if not run.state.is_file():
         task.initialise()
         group.copy_first(task.module)
     average = copy.deepcopy(task.module) if schedule.average is not None else None
     modules: dict[str, nn.Module] = {"module": task.module, **({"average": average} if average is not None else {})}
-    with moved_to(place, *modules.values()), InterruptHandler() as interrupt:
-        optimiser = task.optimiser()
+    result = task.module if average is None else average
+    with (
+        moved_to(place, *modules.values()),
+        InterruptHandler() as interrupt,
+        _compiled(task),
+        run.tensorboard(is_wanted=compute.tensorboard and group.is_first) as show,
+    ):
+        optimiser, scaler = task.optimiser(), GradScaler(place.type, enabled=compute.precision == "float16")
         highest_lrs = [float(part["lr"]) for part in optimiser.param_groups]
         states: dict[str, Any] = {**modules, "optimiser": optimiser}
+        states |= {"scaler": scaler} if scaler.is_enabled() else {}
+        best = BestWeights()
+        states |= {"best": best} if compute.validate_every else {}
         curve = run.load(task.settings, states)
         if not group.agrees(len(curve)):
             raise CheckpointError(f"the processes do not see the same {run.home}. Name a folder that all of them share")
         run.log("resumed" if curve else "started", len(curve), group)
         task.module.train()
-        for step, batch in _batches(task, range(len(curve), schedule.steps), workers):
+        saved = len(curve)
+        for step, batch in made_batches(task, range(len(curve), schedule.steps), workers, place):
+            first = step - step % compute.accumulate  # of the batches whose gradients are added up
+            count = min(compute.accumulate, schedule.steps - first)
+            is_last = step == first + count - 1
             torch.manual_seed((schedule.seed * _SEEDS + step) * group.size + group.rank)
             for part, lr in zip(optimiser.param_groups, highest_lrs, strict=True):
                 part["lr"] = lr * schedule.lr_scale(step)
             task.before_step(step)
-            with whole_batch_norm(task.module, group):
+            with whole_batch_norm(task.module, group), autocast(place, compute):
                 loss, numbers = task.loss(task.module, batch)
             if group.any(is_so=not torch.isfinite(loss)):
                 run.log("loss not finite", step, group)
                 raise run.dump_batch(loss, step, task.arrays(batch))
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            group.average_gradients(task.module)
-            if schedule.clip is not None:
-                nn.utils.clip_grad_norm_(task.module.parameters(), schedule.clip)
-            optimiser.step()
-            if average is not None and schedule.average is not None:
-                follow_weights(average, task.module, schedule.average, step)
+            if step == first:
+                optimiser.zero_grad(set_to_none=True)
+            scaler.scale(loss / count).backward()  # type: ignore[no-untyped-call]
+            if is_last:
+                group.average_gradients(task.module)
+                scaler.unscale_(optimiser)
+                if schedule.clip is not None:
+                    nn.utils.clip_grad_norm_(task.module.parameters(), schedule.clip)
+                scaler.step(optimiser)
+                scaler.update()
+                if average is not None and schedule.average is not None:
+                    follow_weights(average, task.module, schedule.average, step)
             curve.append([number.item() if isinstance(number, Tensor) else number for number in numbers])
             progress(len(curve), schedule.steps)
+            show(len(curve), {"lr": optimiser.param_groups[0]["lr"], **dict(zip(task.columns, curve[-1], strict=True))})
+            if not is_last:
+                continue  # a state has no gradients, so it is not saved between two of them
+            is_end = len(curve) == schedule.steps
+            if compute.validate_every and (is_end or has_passed(compute.validate_every, first, len(curve))):
+                best.offer(task, copy.deepcopy(result), len(curve))
+                run.log("validated", len(curve), group, **best.last)
+                show(len(curve), {f"validation/{name}": value for name, value in best.last.items()})
             is_interrupted = group.any(is_so=interrupt.requested)
-            is_due = len(curve) % schedule.save_every == 0 or len(curve) == schedule.steps
-            if group.is_first and (is_interrupted or is_due):
-                _save(run, task, states, curve, max(highest_lrs))
+            if is_interrupted or is_end or has_passed(schedule.save_every, saved, len(curve)):
+                saved = len(curve)
+                if group.is_first:
+                    _save(run, task, states, curve, max(highest_lrs))
             if is_interrupted:
                 run.log("interrupted", len(curve), group)
                 raise KeyboardInterrupt
-        trained = (task.module if average is None else average).eval()
+        trained = result.eval()
         with torch.no_grad():
-            task.finish(trained)
-            validation = task.validate(trained)
+            task.finish(trained)  # it may change which weights there are
+            if compute.validate_every:
+                trained.load_state_dict(best.weights)
+            validation = best.validation if compute.validate_every else task.validate(trained)
     rows = by_epoch(curve, schedule.epoch)
     if group.is_first:
         run.log("finished", len(curve), group, **validation)
@@ -198,7 +237,142 @@ def train(
     return TrainingResult(trained, rows, validation)
 
 
-def _batches(task: Task[M, B], steps: range, workers: int) -> Iterator[tuple[int, B]]:
+def _check(task: Task[Any, Any]) -> None:
+    """See that a task can do what its configuration asks for.
+
+    Raises:
+        OptionsError: it cannot be validated, or nothing of it is compiled.
+    """
+    if task.compute.validate_every and task.decisive is None:
+        raise OptionsError("this training has nothing to validate by: leave validate_every at 0")
+    if task.compute.compile and task.trunk is None:
+        raise OptionsError("this training has nothing that gains by being compiled: leave compile out")
+
+
+_is_dry_run: ContextVar[bool] = ContextVar("is_dry_run", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StepMeasurement:
+    """Sizes and time of one step of a training."""
+
+    weights: int  # numbers that are trained
+    batch_bytes: int
+    state_bytes: int  # of the file from which it resumes
+    batch_seconds: float  # until a batch is made, by one process
+    step_seconds: float  # until the weights are changed, once the batch is there
+    steps: int  # of the whole training
+
+
+class StepMeasuredError(Exception):
+    """Ends `train` within `dry_run`; it is no mistake of anyone."""
+
+    def __init__(self, measured: StepMeasurement):
+        super().__init__(measured)
+        self.measured = measured
+
+
+@contextmanager
+def dry_run() -> Iterator[None]:
+    """Within the block, `train` measures a step and raises `StepMeasuredError`; nothing is trained or written."""
+    token = _is_dry_run.set(True)
+    try:
+        yield
+    finally:
+        _is_dry_run.reset(token)
+
+
+def _measure_step(task: Task[M, B], device: torch.device) -> StepMeasurement:
+    """The fastest of some steps: the first one prepares memory."""
+    batch_seconds, step_seconds = [], []
+    with moved_to(device, task.module), _compiled(task):
+        optimiser = task.optimiser()
+        task.module.train()
+        for step in range(min(_MEASURED, task.schedule.steps)):
+            began = time.monotonic()
+            batch = task.batch(step)
+            made = time.monotonic()
+            with whole_batch_norm(task.module, task.group), autocast(device, task.compute):
+                loss, _ = task.loss(task.module, batch)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            task.group.average_gradients(task.module)
+            optimiser.step()
+            float(loss.detach())  # a GPU has finished by then
+            batch_seconds.append(made - began)
+            step_seconds.append(time.monotonic() - made)
+        states = [*task.module.state_dict().values(), *_tensors(optimiser.state_dict())]
+    return StepMeasurement(
+        sum(weight.numel() for weight in task.module.parameters() if weight.requires_grad),
+        sum(array.nbytes for array in task.arrays(batch).values()),
+        sum(value.numel() * value.element_size() for value in states),
+        min(batch_seconds),
+        min(step_seconds),
+        task.schedule.steps,
+    )
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """All tensors in the state of an optimiser."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _tensors(part)
+
+
+@contextmanager
+def _compiled(task: Task[Any, Any]) -> Iterator[None]:
+    """Within the block, the trunk is compiled where that is asked for; its weights and their names stay."""
+    trunk = task.trunk if task.compute.compile else None
+    if trunk is not None:
+        trunk.compile()
+    try:
+        yield
+    finally:
+        if trunk is not None:
+            trunk._compiled_call_impl = None  # PyTorch has no public way back
+
+
+def autocast(device: torch.device, compute: Compute) -> torch.autocast:
+    """Within the block, products are computed in the precision that is asked for."""
+    return torch.autocast(device.type, _HALF.get(compute.precision), enabled=compute.precision in _HALF)
+
+
+def has_passed(every: int, before: int, now: int) -> bool:
+    """Whether a multiple of `every` lies after step `before` and not after step `now`."""
+    return now // every > before // every
+
+
+class BestWeights:
+    """The weights that were the best when they were validated, with what was measured; a part of the state."""
+
+    def __init__(self) -> None:
+        self.step, self.weights = 0, dict[str, Tensor]()
+        self.validation: Mapping[str, Any] = {}
+        self.last: Mapping[str, Any] = {}  # what was measured at the last step that was validated
+
+    def offer(self, task: Task[M, Any], module: M, step: int) -> None:
+        """Complete a copy of the module, measure it, and keep its weights if they are the best so far."""
+        assert task.decisive is not None, "it was checked before the first step"
+        module.eval()
+        with torch.no_grad():
+            task.finish(module)
+            self.last = task.validate(module)
+        if not self.weights or self.last[task.decisive] > self.validation[task.decisive]:
+            self.step, self.validation = step, self.last
+            self.weights = {name: value.detach().cpu().clone() for name, value in module.state_dict().items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """For the state."""
+        return {"step": self.step, "weights": self.weights, "validation": dict(self.validation)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Out of the state."""
+        self.step, self.weights, self.validation = state["step"], state["weights"], state["validation"]
+
+
+def made_batches(task: Task[M, B], steps: range, workers: int, device: torch.device) -> Iterator[tuple[int, B]]:
     """The batches of these steps, each with its number; made ahead by workers, if there are any."""
     if not workers:
         yield from ((step, task.batch(step)) for step in steps)
@@ -210,6 +384,7 @@ def _batches(task: Task[M, B], steps: range, workers: int) -> Iterator[tuple[int
         num_workers=workers,
         prefetch_factor=_PREFETCHED,
         collate_fn=_as_it_is,
+        pin_memory=device.type == "cuda",
         worker_init_fn=_ignore_interrupts,
     )
     yield from zip(steps, loader, strict=True)

@@ -8,7 +8,7 @@ out, and the thickness of lips is mostly guessed.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -30,7 +30,7 @@ from signspot.mouthing.model import MouthingModel, load_mouthing
 from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, TemplateMatcher, pad_words
 from signspot.mouthing.trials import LipClip, Shapes, Vocabulary, WrongWords, calibrate, read_lip_clips, read_vocabulary
 from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes, visemes_of
-from signspot.training.configuration import check_numbers
+from signspot.training.configuration import Compute, check_numbers, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
 from signspot.training.run_folder import CPU
@@ -106,6 +106,7 @@ class MouthingConfig:
     matcher: Matcher = "network"  # templates: nothing is learned but the calibration
     optimiser: MouthingOptimiser = field(default_factory=MouthingOptimiser)
     network: NetworkOptions = field(default_factory=NetworkOptions)
+    compute: Compute = field(default_factory=Compute)
 
     def __post_init__(self) -> None:
         check_numbers(self, "seed", least=0)
@@ -311,7 +312,7 @@ class MouthingTask(Task[MouthingNetwork, LipBatch]):
         visemes = vocabulary.visemes | {word: visemes_of(word) for word in words}
         self.batches = LipBatches(clips, vocabulary, visemes, how, config.seed)
         torch.manual_seed(config.seed)
-        self.module, self.settings = _begin(config), _settings(config)
+        self.module, self.settings, self.compute = _begin(config), _settings(config), config.compute
         lr_scale = warm_cosine(how.steps, how.warm_up, _LOWEST_LR)
         self.schedule = Schedule(how.steps, config.seed, lr_scale, how.clip, how.average)
 
@@ -373,7 +374,7 @@ def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float, grou
 
 def _settings(config: MouthingConfig) -> dict[str, Any]:
     """Settings of a training, as its state and its card hold them."""
-    return {**asdict(config), "lips_version": VERSION, "numpy": np.__version__}
+    return {**plain_values(config), "lips_version": VERSION, "numpy": np.__version__}
 
 
 def train_mouthing(

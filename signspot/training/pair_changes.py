@@ -34,6 +34,9 @@ class Change:
     trim: float = 2.5  # frames by which either end of a sign is off
     speed: float = 0.15  # log of the speed
     warp: float = 0.25  # of time inside a sign
+    cut_out: float = 0.0  # share of performances as if cut out of continuous signing: shorter, faster, nothing around
+    tempo: float = 0.5  # log of how much faster those are, in the mean
+    inside: float = 0.25  # share of a sign that they lack at either end, at most
     tilt: float = 0.08  # radians in the picture
     turn: float = 0.25  # radians about the vertical
     nod: float = 0.15  # radians about the line of the shoulders
@@ -54,7 +57,7 @@ class Change:
 
     def __post_init__(self) -> None:
         check_numbers(self, *(each.name for each in fields(self)), least=0)
-        check_numbers(self, "no_depth", "lost_hand", "lost_elbow", "lost_face", least=0, most=1)
+        check_numbers(self, "cut_out", "no_depth", "lost_hand", "lost_elbow", "lost_face", least=0, most=1)
 
 
 def mirror_some(x: Tensor, which: Flags) -> Tensor:

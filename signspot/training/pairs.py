@@ -42,9 +42,11 @@ Partners = dict[int, list[tuple[int, bool]]]  # clip → other signers' clips th
 
 NOBODY = -1  # the signer of a clip whose signer is not known
 LENGTHS = (5, 36)  # fewest and most steps of a sign
+SHORTEST_CUT = 3  # steps of a sign that is cut out of continuous signing
 _TRIES = 8  # draws of a clip until there is one with likely partners
 _FARTHEST_TRIM = 0.2  # of a sign's length
 _STRONGEST_WARP = 0.6
+_TEMPO_SPREAD = 0.35  # of the log of how much faster signs in continuous signing are
 
 
 Codes = NDArray[np.float32]
@@ -217,9 +219,12 @@ def _times(
     length = np.maximum(np.diff(segments)[:, 0], 2).astype(float)
     limit = _FARTHEST_TRIM * length
     early, late = np.clip(random.normal(0, how.trim, (2, many)), -limit, limit)
+    is_cut = random.random(many) < how.cut_out
+    early, late = np.where(is_cut, -random.uniform(0, how.inside, (2, many)) * length, (early, late))
     span = length + early + late
-    steps = np.round(span / options.spacing * np.exp(random.normal(0, how.speed, many)))
-    lengths = np.clip(steps, *LENGTHS).astype(np.int64)
+    faster = random.normal(how.tempo, _TEMPO_SPREAD, many)
+    steps = np.round(span / options.spacing * np.exp(np.where(is_cut, -faster, random.normal(0, how.speed, many))))
+    lengths = np.clip(steps, np.where(is_cut, SHORTEST_CUT, LENGTHS[0]), LENGTHS[1]).astype(np.int64)
     whole = lengths + 2 * options.context
     begins = np.concatenate([[0], np.cumsum(whole)[:-1]])
     owner = np.repeat(np.arange(many), whole)
@@ -227,6 +232,7 @@ def _times(
     place = number / np.maximum(lengths[owner] - 1, 1)
     bend, sway = random.normal(0, how.warp, (2, many))[:, owner].clip(-_STRONGEST_WARP, _STRONGEST_WARP)
     inside = np.clip(place, 0, 1)
+    place = np.where(is_cut[owner], inside, place)  # as an exemplar's first and last frames are held
     place = place + bend * np.sin(np.pi * inside) / np.pi + sway * np.sin(2 * np.pi * inside) / (2 * np.pi)
     place = (place * span[owner] - early[owner]) / length[owner]
     return place, lengths, begins + options.context

@@ -7,7 +7,7 @@ initialised again (Appendix C.1).
 import logging
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -25,18 +25,24 @@ from signspot.models.contract import Encoder
 from signspot.models.encoder import SignEncoder, make_encoder
 from signspot.models.landmark_trunk import LandmarkOptions
 from signspot.models.registry import build
-from signspot.recognition.recogniser import Recogniser
+from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import (
-    RecogniserClassifier,
     RecogniserScores,
     SignWindow,
     score_classifier,
     signs_to_test,
 )
-from signspot.training.configuration import check_numbers
+from signspot.training.configuration import Compute, check_numbers, plain_values
 from signspot.training.loop import Schedule, Task, device_of, train
 from signspot.training.run_folder import CPU
-from signspot.training.sign_clips import Augmentation, ClipOptions, LabelledSigns, SignBatches, collect_signs
+from signspot.training.sign_clips import (
+    Augmentation,
+    ClipOptions,
+    LabelledSigns,
+    SignBatches,
+    SignFeatures,
+    collect_signs,
+)
 from signspot.types import Exemplar, Label
 
 logger = logging.getLogger(__name__)
@@ -60,6 +66,7 @@ class RecogniserConfig:
     clips: ClipOptions = field(default_factory=ClipOptions)
     augmentation: Augmentation = field(default_factory=Augmentation)
     model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk
+    compute: Compute = field(default_factory=Compute)
 
     def __post_init__(self) -> None:
         check_numbers(self, "steps", least=1)
@@ -81,7 +88,7 @@ class RecogniserConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for checkpoints and cards; with the version of the features that it learns from."""
-        return {**asdict(self), "landmark_features": FEATURES_VERSION}
+        return {**plain_values(self), "landmark_features": FEATURES_VERSION}
 
 
 def train_trunk(
@@ -102,6 +109,7 @@ def train_recogniser(
     folder: str | PathLike[str],
     progress: Progress = silent,
     device: str = CPU,
+    held_out: LabelledSigns | None = None,
 ) -> Recogniser:
     """Train a trunk to tell words apart; arguments and errors are those of `loop.train`.
 
@@ -111,8 +119,9 @@ def train_recogniser(
         folder: of the run.
         progress: called with the number of steps done.
         device: where it is trained.
+        held_out: signs of the same words by which the best weights are chosen, if the configuration asks for that.
     """
-    result = train(RecogniserTask(config, signs), folder, progress, device=device)
+    result = train(RecogniserTask(config, signs, held_out), folder, progress, device=device)
     classifier, card = result.module, _card(config, signs, result.curve)
     return Recogniser(config.name, signs.words, classifier.encoder, classifier.head, card)
 
@@ -134,12 +143,14 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
     """Classification of words. A batch is (N, F, J, C) clips, (N,) words and (N,) whether a clip is of an exemplar."""
 
     columns = ("loss", "continuous accuracy", "dictionary accuracy")
+    decisive = "accuracy"
 
-    def __init__(self, config: RecogniserConfig, signs: LabelledSigns):
+    def __init__(self, config: RecogniserConfig, signs: LabelledSigns, held_out: LabelledSigns | None = None):
         torch.manual_seed(config.seed)
-        self.config = config
+        self.config, self.compute, self.held_out = config, config.compute, held_out
         self.module = Classifier(build("landmark", mlp=False, **config.model), len(signs.words))
-        frames = self.module.encoder.trunk.frames
+        self.trunk = self.module.encoder.trunk
+        frames = self.trunk.frames
         self.batches = SignBatches(signs, frames, config.seed, config.clips, config.augmentation)
         self.settings = {**config.as_dict(), "words": signs.words}
         self.schedule = Schedule(config.steps, config.seed, config.lr_scale, config.clip)
@@ -166,6 +177,25 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
         loss = functional.cross_entropy(logits, words)
         right = (logits.argmax(dim=1) == words).float()
         return loss, [loss.item(), *(float(right[kind].mean()) for kind in (~dictionary, dictionary))]
+
+    def validate(self, module: Classifier) -> dict[str, float]:
+        """The mean over words of the share of held-out signs that are right, logits averaged over windows."""
+        if self.held_out is None:
+            return {}
+        shares = []
+        for word, signs in enumerate(self.held_out.continuous):
+            right = [int(self._logits(module, sign).argmax()) == word for sign in signs]
+            shares += [np.mean(right)] if right else []
+        return {"accuracy": float(np.mean(shares))}
+
+    def _logits(self, module: Classifier, sign: SignFeatures) -> Tensor:
+        """(T, J, C) frames of a sign to (K,) logits, averaged over all windows."""
+        frames = module.encoder.trunk.frames
+        seen = sign[np.minimum(np.arange(max(len(sign), frames)), len(sign) - 1)].astype(np.float32)
+        windows = np.lib.stride_tricks.sliding_window_view(seen, frames, axis=0)
+        clips = torch.from_numpy(np.ascontiguousarray(np.moveaxis(windows, -1, 1))).to(device_of(module))
+        logits: Tensor = module(clips, torch.zeros(len(clips), dtype=torch.bool, device=clips.device)).mean(dim=0)
+        return logits
 
     def arrays(self, batch: tuple[Tensor, Tensor, Tensor]) -> dict[str, Any]:
         """As `Task.arrays`."""
@@ -232,14 +262,21 @@ def train_recogniser_on_corpus(
             config = replace(config, clips=options)
     with stage("signs") as progress:
         signs = collect_signs(corpus, words, training, options, progress=progress, labels=known, exemplars=exemplars)
+    held_out = None
+    if config.compute.validate_every:
+        validation = [video.id for video in corpus.in_split("validation")]
+        if not validation:
+            raise OptionsError("validate_every needs videos of the split 'validation'. Name some in splits.json")
+        only_labels = replace(options, dictionary=0.0)
+        held_out = collect_signs(corpus, words, validation, only_labels, labels=corpus.labels(validation))
     with stage("training") as progress:
-        trained = train_recogniser(config, signs, folder, progress, device)
+        trained = train_recogniser(config, signs, folder, progress, device, held_out)
     with stage("tested") as progress:
         return trained, score_recogniser(trained, corpus, options, progress, asked)
 
 
 def score_recogniser(
-    recogniser: Recogniser,
+    recogniser: Recogniser | RgbRecogniser,
     corpus: Corpus,
     options: ClipOptions | None = None,
     progress: Progress = silent,
@@ -249,4 +286,4 @@ def score_recogniser(
     chosen = options or ClipOptions()
     window = SignWindow(chosen.before, chosen.after, chosen.around)
     tested = signs_to_test(corpus, set(recogniser.words if asked is None else asked))
-    return score_classifier(RecogniserClassifier(recogniser), corpus, tested, window, progress)
+    return score_classifier(recogniser, corpus, tested, window, progress)

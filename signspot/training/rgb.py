@@ -1,17 +1,16 @@
 """Trains an RGB trunk to tell words apart, on labelled clips and exemplars jointly (Sec. 3.3, Joint pretraining).
 
-With a teacher, the embedding is also drawn towards that of a landmark encoder. That is not the paper's pose
-distillation, which regresses keypoints before any classification.
+Before that it may learn to regress the keypoints of the signer (pose distillation, Appendix C.1).
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.corpus.corpus import Corpus
@@ -20,16 +19,17 @@ from signspot.errors import CheckpointError, OptionsError
 from signspot.io.progress import Stage, quiet
 from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
-from signspot.models.batch_norm import DOMAINS, features_by_domain, reinitialise_batch_norm
-from signspot.models.checkpoints import load_encoder
+from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
 from signspot.models.contract import Encoder
-from signspot.models.encoder import SignEncoder, make_encoder
+from signspot.models.encoder import SignEncoder, find_device, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
+from signspot.recognition.recogniser import VOCABULARY
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.items import TrainingSubset, find_training_subset
-from signspot.training.loop import Schedule, Task, TrainingResult, device_of, stepwise, train
+from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
 from signspot.training.rgb_clips import (
+    KEYPOINTS,
     ImageStore,
     RgbBatch,
     RgbBatches,
@@ -38,10 +38,10 @@ from signspot.training.rgb_clips import (
     SignReader,
     collect_rgb_signs,
     plain,
-    with_targets,
+    with_keypoints,
 )
 from signspot.training.run_folder import Run, claim
-from signspot.training.trunk_features import trunk_features
+from signspot.types import Label
 
 logger = logging.getLogger(__name__)
 
@@ -59,11 +59,10 @@ class HeldOut:
     top_1_by_word: float  # mean over words
 
 
-def initial_trunk(config: RgbConfig, words: int, teacher: Encoder | None = None) -> SignEncoder:
-    """An encoder with random weights that follow from the seed; its MLP is there only if there is a teacher."""
+def initial_trunk(config: RgbConfig, words: int) -> SignEncoder:
+    """An encoder without an MLP, with random weights that follow from the seed."""
     torch.manual_seed(config.seed)
-    end: dict[str, Any] = {"mlp": False} if teacher is None else {"dimension": teacher.contract.dimension}
-    module = build(config.architecture, **{**config.model, **end, "classes": words})
+    module = build(config.architecture, **{**config.model, "mlp": False, "classes": words})
     assert isinstance(module.trunk, InceptionTrunk), "the configuration allows rgb architectures only"
     use_channels_last(module.trunk)
     return module
@@ -90,9 +89,10 @@ def start_from(module: SignEncoder, encoder: Encoder) -> None:
 
 
 class RgbTask(Task[SignEncoder, RgbBatch]):
-    """Classification of words by a trunk that sees pixels, and distillation where there is a teacher."""
+    """Classification of words by a trunk that sees pixels; before it, if asked for, regression of keypoints."""
 
     columns = ("loss", "accuracy")
+    decisive = "top_1"
 
     def __init__(self, config: RgbConfig, module: SignEncoder, batches: RgbBatches, held_out: RgbSigns | None = None):
         """Prepare.
@@ -101,10 +101,13 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
             config: all that the training follows from, besides the signs.
             module: as it starts.
             batches: of clips.
-            held_out: signs to validate on.
+            held_out: signs to validate on; none of the test videos, as the best weights may be chosen by them.
         """
         self.config, self.module, self.batches, self.held_out = config, module, batches, held_out
-        self.settings, length = config.as_dict(), len(batches)
+        if config.words_from:
+            module.keypoints = nn.Linear(module.trunk.dimension, 2 * KEYPOINTS * module.trunk.frames)
+        self.settings, self.compute, length = config.as_dict(), config.compute, len(batches)
+        self.trunk = module.trunk
         decays = stepwise(config.epochs, length, config.decay, config.decays)
         self.schedule = Schedule(config.epochs * length, config.seed, decays, config.clip, epoch=length)
 
@@ -128,11 +131,13 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
 
     def loss(self, module: SignEncoder, batch: RgbBatch) -> tuple[Tensor, list[float]]:
         """As `Task.loss`."""
-        loss, accuracy = batch_loss(module, batch.to(device_of(module)), self.config.distil, self.group)
+        loss, accuracy = batch_loss(module, batch.to(device_of(module)), self.group)
         return loss, [loss.item(), accuracy]
 
     def finish(self, module: SignEncoder) -> None:
-        """Estimate the statistics of batch norms for the final weights."""
+        """Estimate the statistics of batch norms for the final weights; keypoints are not needed any more."""
+        if self.config.words_from:
+            del module.keypoints
         settle_batch_norm(module, self.batches, self.schedule.steps)
 
     def validate(self, module: SignEncoder) -> dict[str, float]:
@@ -146,18 +151,21 @@ class RgbTask(Task[SignEncoder, RgbBatch]):
         return {"clips": batch.clips.numpy(), "words": batch.words.numpy()}
 
 
-def batch_loss(module: SignEncoder, batch: RgbBatch, distil: float, group: Group = ALONE) -> tuple[Tensor, float]:
-    """The loss of one whole batch, of which this process sees its share, and the share of clips that are right."""
+def batch_loss(module: SignEncoder, batch: RgbBatch, group: Group = ALONE) -> tuple[Tensor, float]:
+    """The loss of one whole batch, of which this process sees its share, and the share of clips that are right.
+
+    While keypoints are regressed that is the mean squared distance of those that are seen, and no clip is right.
+    """
     count, mine = len(batch.words), group.share(len(batch.words))
     features = _seen(module, batch.clips[mine], batch.dictionary[mine])
+    if batch.keypoints is not None:
+        assert isinstance(module.keypoints, nn.Linear), "made by the task"
+        missed = group.gather(module.keypoints(features), count).view_as(batch.keypoints) - batch.keypoints
+        is_seen = torch.isfinite(missed)
+        return missed.where(is_seen, 0).square().sum() / is_seen.sum().clamp(min=1), 0.0
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
     logits = group.gather(module.trunk.logits(features), count)  # type: ignore[operator]  # built with a classifier
     loss = classification(logits, batch.words)
-    if distil and batch.targets is not None:
-        of_domain = [module.mlp(features, domain) for domain in DOMAINS]
-        embedded = torch.where(batch.dictionary[mine, None], of_domain[1], of_domain[0])
-        embedded = group.gather(embedded, count)
-        loss = loss + distil * (1 - functional.cosine_similarity(embedded, batch.targets)).mean()
     return loss, float((logits.argmax(dim=1) == batch.words).float().mean())
 
 
@@ -203,67 +211,70 @@ def score_held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size
 
 
 def train_rgb_on_corpus(
-    config: RgbConfig, corpus: Corpus, run: Run, start: Encoder | None = None, stage: Stage = quiet
+    config: RgbConfig,
+    corpus: Corpus,
+    run: Run,
+    start: Encoder | None = None,
+    stage: Stage = quiet,
+    labels: Sequence[Label] | None = None,
 ) -> tuple[Encoder, HeldOut | None]:
     """Teach an RGB trunk.
 
     Args:
         config: how to learn.
-        corpus: with videos, labels and a dictionary of videos; landmarks, too, where there is a teacher.
+        corpus: with videos, labels and a dictionary of videos; landmarks, too, where keypoints are regressed.
         run: the folder; an interrupted run resumes there.
         start: an encoder whose trunk is trained further; its batch norms start anew, if the configuration says so.
         stage: shows the progress of each stage.
+        labels: instead of the corpus's own.
 
     Returns:
-        The encoder, and its accuracy on the labelled clips of the corpus's test videos; None where there are none.
+        The encoder, whose file is a recogniser, too, and its accuracy on the labelled clips of the corpus's test
+        videos; None where there are none.
 
     Raises:
         OptionsError: the corpus cannot be learned from, or the folder holds another run.
     """
-    subset = find_training_subset(corpus, config.words, filmed=True)
+    subset = find_training_subset(corpus, config.words, filmed=True, labels=labels)
     origin = start.hash if start is not None else None
     described = subset.describe()
     group = current_group()
     if group.is_first:
         claim(run, {"corpus": described, "start": origin, "config": config.as_dict()})
-    teacher = _teacher(config)
     shape = initial_trunk(config, 2).contract(fps=config.fps)
     assert shape.image_size is not None, "an rgb trunk has one"
-    store = ImageStore(run.features or run.out / "images", config.fps, shape.image_size)
+    store = ImageStore(run.features or run.out / "features", config.fps, shape.image_size)
     reader = SignReader(store, shape.frames, config.batch)
     with stage("images") as progress, group.first_ahead():
         signs = collect_rgb_signs(subset, reader, progress)
-    if teacher is not None:
-        with stage("what the teacher sees") as progress:
-            seen = trunk_features(teacher, subset.corpus, run.out / "teacher", progress)
-        signs = with_targets(signs, teacher, seen, reader)
-    module = initial_trunk(config, len(signs.words), teacher)
+    if config.words_from:
+        signs = with_keypoints(signs, subset.corpus, config.fps)
+    module = initial_trunk(config, len(signs.words))
     if start is not None:
         start_from(module, start)
         if config.reinitialise and not config.dictionary_from:
             reinitialise_batch_norm(module.trunk)
     with stage("held-out clips"), group.first_ahead():
-        held_out = _held_out(corpus, subset, signs, reader)
+        validation = _held_out(corpus, "validation", subset, signs, reader) if config.compute.validate_every else None
+        held_out = _held_out(corpus, "test", subset, signs, reader)
+    if config.compute.validate_every and validation is None:
+        raise OptionsError("validate_every needs labels in videos of the split 'validation'. Name some in splits.json")
     with stage("training") as progress:
-        task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), held_out)
-        trained = train(task, run.out, progress, device=run.device)
-    tested = HeldOut(**trained.validation) if trained.validation else None
-    card = _card(config, described, signs, run, trained)
+        task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), validation)
+        trained = train(task, run.out, progress, device=run.device, workers=run.workers)
+    tested = None
+    if held_out is not None and group.is_first:
+        with stage("tested"), moved_to(find_device(run.device), trained.module):
+            tested = score_held_out(trained.module, held_out, shape.frames, shape.image_size)
+    card = _card(config, described, signs, run, trained, tested)
     return make_encoder(config.name, trained.module, fps=config.fps, card=card), tested
 
 
-def _teacher(config: RgbConfig) -> Encoder | None:
-    if not config.distil:
-        return None
-    teacher = load_encoder(config.teacher)
-    if teacher.contract.kind != "landmarks":
-        raise OptionsError(f"the teacher must be a landmark encoder; '{config.teacher}' sees pixels")
-    return teacher
-
-
-def _held_out(corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: SignReader) -> RgbSigns | None:
-    """The sure labels of the test videos (never D), of the words that are learned; None: there are none."""
-    videos = {video.id: video for video in corpus.in_split("test")}
+def _held_out(
+    corpus: Corpus, split: str, subset: TrainingSubset, signs: RgbSigns, reader: SignReader
+) -> RgbSigns | None:
+    """The sure labels of the videos of a split (never D), of the words that are learned; None: there are none."""
+    videos = {video.id: video for video in corpus.in_split(split)}
     number = {word: index for index, word in enumerate(signs.words)}
     labels = [label for label in corpus.labels(list(videos)) if label.word in number and is_test_truth(label)]
     if not labels:
@@ -272,16 +283,22 @@ def _held_out(corpus: Corpus, subset: TrainingSubset, signs: RgbSigns, reader: S
 
 
 def _card(
-    config: RgbConfig, described: dict[str, Any], signs: RgbSigns, run: Run, trained: TrainingResult[SignEncoder]
+    config: RgbConfig,
+    described: dict[str, Any],
+    signs: RgbSigns,
+    run: Run,
+    trained: TrainingResult[SignEncoder],
+    tested: HeldOut | None,
 ) -> dict[str, Any]:
     counts = {"words": len(signs.words), "clips": len(signs.continuous), "exemplars": len(signs.dictionary)}
     sentence = f"{counts['clips']:,} labelled clips and {counts['exemplars']:,} exemplars of {counts['words']:,} words."
     return {
         "licence": config.licence,
         "data": config.data or sentence,
-        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**described, **counts}},
+        "config": {"kind": "rgb", **config.as_dict(), "corpus": {**described, **counts}, VOCABULARY: list(signs.words)},
         "metrics": {
-            "held_out": dict(trained.validation) or None,
+            "held_out": None if tested is None else asdict(tested),
+            **({"validation": dict(trained.validation)} if trained.validation else {}),
             "loss_by_epoch": [round(loss, 5) for loss, _ in trained.curve],
             "accuracy_by_epoch": [round(accuracy, 4) for _, accuracy in trained.curve],
         },

@@ -1,31 +1,32 @@
-"""Clips for an RGB trunk: frames around labels and of exemplars, a teacher's embeddings, batches, configuration."""
+"""Clips for an RGB trunk: frames around labels and of exemplars, keypoints beside them, batches, configuration."""
 
 import logging
 import math
+import os
+import struct
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
 import torch
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.embedding.inputs import NARROWEST, WIDEST
-from signspot.embedding.windows import embed_features
-from signspot.errors import EmptyVideoError, OptionsError, SignspotError
+from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
 from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.io.progress import Progress, silent
-from signspot.models.contract import Encoder
-from signspot.training.configuration import check_numbers
+from signspot.landmarks.landmarks import HAND_POINTS, MIRRORED_BODY_POINTS, Landmarks
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.training.configuration import FOR_PEOPLE, Compute, check_numbers, plain_values
 from signspot.training.items import TrainingSubset, Words
-from signspot.training.run_folder import open_array
-from signspot.training.trunk_features import TrunkFeatures, VideoExemplars
+from signspot.training.trunk_features import VideoExemplars
 from signspot.types import Exemplar, Label, LabelSource, Segment
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
@@ -33,15 +34,25 @@ from signspot.video.reader import open_video
 
 Architecture = Literal["i3d", "s3d"]
 Optimiser = Literal["sgd", "adam"]
-_FOR_PEOPLE = ("name", "licence", "data")  # nothing follows from them
 
 
 Images = NDArray[np.uint8]
 logger = logging.getLogger(__name__)
 LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
-Targets = NDArray[np.float32]
-_VERSION = 1  # raised whenever the same source would give other images
+Keypoints = NDArray[np.float32]
+_QUALITY = 90  # of JPEGs; docs/how-to/run-on-a-cluster.md has what others cost
+_VERSION = 2  # raised whenever the same source would give other images
 Clip = NDArray[np.float32]
+_UPPER_BODY = 25  # body points without the legs
+KEYPOINTS = _UPPER_BODY + 2 * HAND_POINTS
+# The points of a mirrored image: each is the one of the other side.
+_MIRRORED = np.array(
+    [
+        *MIRRORED_BODY_POINTS[:_UPPER_BODY],
+        *range(_UPPER_BODY + HAND_POINTS, KEYPOINTS),
+        *range(_UPPER_BODY, _UPPER_BODY + HAND_POINTS),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +115,10 @@ class RgbConfig:
     clip: float = 10.0  # longest gradient
     continuous_only_fraction: float = 0.0  # share of the epochs on continuous signing, before the dictionary joins
     reinitialise: bool = True  # batch norms forget, when the dictionary joins (Appendix C.1)
-    distil: float = 0.0  # weight of embedding distillation: a landmark encoder's embedding is the target of ours
-    teacher: str = "landmark"  # name or file of that encoder
+    pose_fraction: float = 0.0  # share of the epochs, before all others, in which keypoints are regressed
     batch: RgbBatchOptions = field(default_factory=RgbBatchOptions)
     augmentation: RgbAugmentation = field(default_factory=RgbAugmentation)
+    compute: Compute = field(default_factory=Compute)
 
     def __post_init__(self) -> None:
         choices = (("architecture", Architecture), ("words", Words), ("optimiser", Optimiser))
@@ -115,22 +126,64 @@ class RgbConfig:
             if getattr(self, name) not in allowed:
                 raise OptionsError(f"no {name} '{getattr(self, name)}'. There are: {', '.join(allowed)}")
         check_numbers(self, "fps", "lr", "epochs", "clip", "decay", above=0)
-        check_numbers(self, "seed", "weight_decay", "distil", least=0)
-        check_numbers(self, "momentum", "decays", "continuous_only_fraction", least=0, most=1)
+        check_numbers(self, "seed", "weight_decay", least=0)
+        check_numbers(self, "momentum", "decays", "continuous_only_fraction", "pose_fraction", least=0, most=1)
+
+    @property
+    def words_from(self) -> int:
+        """The epoch from which on words are classified."""
+        return round(self.pose_fraction * self.epochs)
 
     @property
     def dictionary_from(self) -> int:
         """The epoch from which on the dictionary is trained on, too."""
-        return round(self.continuous_only_fraction * self.epochs)
+        return max(self.words_from, round(self.continuous_only_fraction * self.epochs))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values of all that a training follows from, for checkpoints and cards."""
-        return {name: value for name, value in asdict(self).items() if name not in _FOR_PEOPLE}
+        return plain_values(self, FOR_PEOPLE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredImages:
+    """Images of a store, decoded when they are asked for."""
+
+    path: Path
+    places: NDArray[np.int64]  # (T, 2) first and last byte of each image
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, which: slice | NDArray[np.int64]) -> Images:
+        """(n, H, W, 3): the chosen images.
+
+        Raises:
+            FormatError: the file is damaged.
+        """
+        import cv2
+
+        file = _opened(self.path).fileno()
+        coded = [np.frombuffer(os.pread(file, end - first, first), np.uint8) for first, end in self.places[which]]
+        decoded = [cv2.imdecode(each, cv2.IMREAD_COLOR) for each in coded if len(each)]
+        images = [image for image in decoded if image is not None]
+        if len(images) < len(coded):
+            raise FormatError(f"the images in {self.path} are damaged. Remove it, and it is made again.")
+        found: Images = np.stack(images)[..., ::-1]  # OpenCV has blue first
+        return found
+
+
+@lru_cache(maxsize=256)
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
 
 
 @dataclass(frozen=True, slots=True)
 class ImageStore:
-    """Folder of kept images, and the way they are cut."""
+    """Folder of kept images, and the way they are cut: a file for each video, of which each image is a JPEG.
+
+    Every image can be read by itself, so a batch is drawn from all videos at random. A file ends with the number of
+    each of its images in the video and the byte where it ends, and with the byte where these begin.
+    """
 
     folder: Path
     fps: float
@@ -141,72 +194,93 @@ class ImageStore:
         """Pixels of a side that are kept."""
         return squashed_side(self.image_size)
 
-    def segments(self, video: Path, starts: Sequence[float], frames: int) -> Images:
-        """(L, S, H, W, 3): `frames` images from each start on, in seconds; the ends of the video are repeated."""
-        path = self._path(video, f"{frames} {[round(start, 4) for start in starts]}")
+    def segments(self, video: Path, starts: Sequence[float], frames: int) -> list[StoredImages]:
+        """`frames` images from each start on, in seconds; the ends of the video are repeated."""
+        firsts = [max(0, round(start * self.fps)) for start in starts]
+        wanted = sorted({first + place for first in firsts for place in range(frames)})
+        path = self._path(video, f"{wanted}")
         if not path.is_file():
-            self._cut(video, [max(0, round(start * self.fps)) for start in starts], frames, path)
-        return open_array(path, np.uint8, 5, len(starts))
+            self._keep(video, None, path, wanted)
+        images = _open_images(path)
+        return [images(np.arange(first, first + frames)) for first in firsts]
 
-    def sign(self, video: Path, segment: Segment | None) -> Images:
-        """(T, H, W, 3): all images of a video, or of a segment of it."""
+    def sign(self, video: Path, segment: Segment | None) -> StoredImages:
+        """All images of a video, or of a segment of it."""
         path = self._path(video, f"{segment}")
         if not path.is_file():
-            with open_video(video) as opened:
-                seen = [self._squash(frame.image) for frame in opened.resampled(self.fps, segment)]
-            with atomic_write(path) as temporary:
-                np.save(temporary, np.stack(seen))
-        return open_array(path, np.uint8, 4)
+            self._keep(video, segment, path)
+        return _open_images(path)(None)
 
-    def _cut(self, video: Path, firsts: Sequence[int], frames: int, path: Path) -> None:
-        """Decode a video once, and put each image wherever it is wanted; memory holds one image."""
-        wanted: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        for row, first in enumerate(firsts):
-            for place in range(frames):
-                wanted[first + place].append((row, place))
-        last = max(wanted)
-        image: Images | None = None
-        with atomic_write(path) as temporary:
-            shape = (len(firsts), frames, self.side, self.side, 3)
-            made = open_memmap(temporary, "w+", np.uint8, shape)
-            number = -1
-            with open_video(video) as opened:
-                for number, frame in enumerate(opened.resampled(self.fps)):
-                    image = self._squash(frame.image) if number in wanted else image
-                    for row, place in wanted.get(number, ()):
-                        made[row, place] = image
-                    if number == last:
-                        break
-                else:
-                    image = None if number < 0 else self._squash(frame.image)
-            if image is None:
+    def _keep(self, video: Path, segment: Segment | None, path: Path, wanted: Sequence[int] | None = None) -> None:
+        """Decode a video once and keep its images, or those of some numbers; memory holds one of them."""
+        chosen = None if wanted is None else frozenset(wanted)
+        numbers, ends = list[int](), list[int]()
+        last: tuple[int, Image] | None = None
+        with atomic_write(path) as temporary, temporary.open("wb") as file, open_video(video) as opened:
+
+            def keep(number: int, image: Image) -> None:
+                file.write(self._coded(image))
+                numbers.append(number)
+                ends.append(file.tell())
+
+            for number, frame in enumerate(opened.resampled(self.fps, segment)):
+                last = number, frame.image
+                if chosen is None or number in chosen:
+                    keep(*last)
+                if wanted is not None and number == wanted[-1]:
+                    break
+            if last is None:
                 raise EmptyVideoError(f"{video} holds no frame")
-            for late in (place for place in wanted if place > number):
-                for row, place in wanted[late]:
-                    made[row, place] = image
-            made.flush()
-            del made
+            if numbers[-1:] != [last[0]]:  # some are wanted beyond the end of the video, which repeats its last image
+                keep(*last)
+            np.save(file, np.array([numbers, ends]).T)
+            file.write(struct.pack("<Q", ends[-1]))
 
-    def _squash(self, image: Image) -> Images:
+    def _coded(self, image: Image) -> bytes:
         import cv2
 
-        squashed: Images = cv2.resize(image, (self.side, self.side), interpolation=cv2.INTER_LINEAR)
-        return squashed
+        squashed = cv2.resize(image, (self.side, self.side), interpolation=cv2.INTER_LINEAR)
+        return bytes(cv2.imencode(".jpg", squashed[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])[1])
 
     def _path(self, video: Path, cut: str) -> Path:
         key = text_digest(f"{cut} {self.fps} {self.side} {_VERSION}")
-        return self.folder / f"{video.stem}-{content_digest(video)}-{key}.npy"
+        return self.folder / f"{video.stem}-{content_digest(video)}-{key}.jpegs"
+
+
+def _open_images(path: Path) -> Callable[[NDArray[np.int64] | None], StoredImages]:
+    """A function from numbers of images to these images of a file, the nearest ones there are; None: to all.
+
+    Raises:
+        FormatError: the file is damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(-8, os.SEEK_END)
+            (end,) = struct.unpack("<Q", file.read(8))
+            file.seek(end)
+            index = np.load(file, allow_pickle=False)
+        if index.dtype != np.int64 or index.ndim != 2 or index[-1, 1] != end or (np.diff(index, axis=0) <= 0).any():
+            raise ValueError("its index does not fit")
+    except (OSError, ValueError, IndexError, EOFError, struct.error) as error:
+        raise FormatError(f"cannot read {path} ({error!s:.200}). Remove it, and it is made again.") from error
+    places = np.stack([np.concatenate([[0], index[:-1, 1]]), index[:, 1]], axis=1)
+
+    def images(numbers: NDArray[np.int64] | None) -> StoredImages:
+        rows = slice(None) if numbers is None else np.minimum(np.searchsorted(index[:, 0], numbers), len(index) - 1)
+        return StoredImages(path, places[rows])
+
+    return images
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RgbSign:
     """One sign as images."""
 
-    images: Images  # (T, H, W, 3)
+    images: StoredImages  # T
     word: int
     start: float  # seconds in its video
     source: str  # id of the video or of the exemplar
-    target: Targets | None = None  # (T - F + 1, D) or (1, D): what the teacher embeds there
+    keypoints: Keypoints | None = None  # (T, P, 2) x and y in shares of the image; NaN: not seen
     sure: bool = True  # its label is as sure as `RgbBatchOptions.surer`
 
 
@@ -298,29 +372,33 @@ def collect_rgb_signs(subset: TrainingSubset, reader: SignReader, progress: Prog
     return RgbSigns(words, tuple(continuous), tuple(dictionary))
 
 
-def with_targets(signs: RgbSigns, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> RgbSigns:
-    """Beside each sign, what a landmark encoder embeds of it.
+def with_keypoints(signs: RgbSigns, corpus: Corpus, fps: float) -> RgbSigns:
+    """Beside each sign of continuous signing the signer's keypoints, which a trunk may learn before words.
 
-    Args:
-        signs: as images.
-        teacher: the landmark encoder.
-        features: what its trunk sees of the same videos and exemplars.
-        reader: that cut the signs.
+    Raises:
+        OptionsError: a video has no landmarks.
     """
-    known = embed_features(teacher, features.exemplar_means(), "dictionary")
-    shown = {exemplar.id: known[row : row + 1] for row, exemplar in enumerate(features.exemplars)}
-    watched = tuple(replace(sign, target=_watched(sign, teacher, features, reader)) for sign in signs.continuous)
-    listed = tuple(replace(sign, target=shown[sign.source]) for sign in signs.dictionary if sign.source in shown)
-    return replace(signs, continuous=watched, dictionary=listed)
+    points: dict[str, Keypoints] = {}
+    for name in dict.fromkeys(sign.source for sign in signs.continuous):
+        path = corpus.videos[name].landmarks
+        if path is None:
+            raise OptionsError(
+                f"keypoints are learned from landmarks, and the video '{name}' has none. Make them with: "
+                "signspot landmarks; or set pose_fraction = 0"
+            )
+        points[name] = _keypoints(open_landmarks(path).resampled(fps))
+    found = []
+    for sign in signs.continuous:
+        own, first = points[sign.source], max(0, round(sign.start * fps))
+        rows = np.minimum(np.arange(first, first + len(sign.images)), len(own) - 1)  # as images are repeated
+        found.append(replace(sign, keypoints=own[rows]))
+    return replace(signs, continuous=tuple(found))
 
 
-def _watched(sign: RgbSign, teacher: Encoder, features: TrunkFeatures, reader: SignReader) -> Targets:
-    """(T - F + 1, D): the teacher's embedding at the middle of each clip of a segment."""
-    windows, fps = features.videos[sign.source], reader.store.fps
-    count = len(sign.images) - reader.frames + 1
-    middles = sign.start + (np.arange(count) + reader.frames / 2) / fps
-    nearest = [windows.grid.nearest(float(middle)) for middle in middles]
-    return embed_features(teacher, windows.features[nearest], "continuous")
+def _keypoints(landmarks: Landmarks) -> Keypoints:
+    """(T, P, 2) of the upper body and both hands."""
+    parts = (landmarks.body[:, :_UPPER_BODY, :2], landmarks.left_hand[..., :2], landmarks.right_hand[..., :2])
+    return np.concatenate(parts, axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -330,12 +408,19 @@ class RgbBatch:
     clips: Tensor  # (N, 3, F, H, W) in about [-0.5, 0.5]
     words: Tensor  # (N,)
     dictionary: Tensor  # (N,) bool: the clip is of an exemplar
-    targets: Tensor | None  # (N, D) what the teacher embeds; None: there is no teacher
+    keypoints: Tensor | None  # (N, F, P, 2) in shares of the clip from its middle; None: words are classified
 
     def to(self, device: torch.device) -> "RgbBatch":
-        """The same batch on a device."""
-        targets = None if self.targets is None else self.targets.to(device)
-        return RgbBatch(self.clips.to(device), self.words.to(device), self.dictionary.to(device), targets)
+        """The same batch on a device; from pinned memory the copy runs beside the computation."""
+        return self._each(lambda part: part.to(device, non_blocking=True))
+
+    def pin_memory(self) -> "RgbBatch":
+        """The same batch in memory that a GPU copies from by itself; the loader asks for it."""
+        return self._each(lambda part: part.pin_memory())
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "RgbBatch":
+        keypoints = None if self.keypoints is None else change(self.keypoints)
+        return RgbBatch(change(self.clips), change(self.words), change(self.dictionary), keypoints)
 
 
 class RgbBatches:
@@ -368,28 +453,29 @@ class RgbBatches:
         drawn = _draw(pools, self.config.batch.clips - listed, random)
         made = [self._watch(sign, random) for sign in drawn]
         shown = _draw(self._dictionary, listed, random)
-        made += [self._look_up(sign, random) for sign in shown]
-        targets = [target for _, target in made if target is not None]
+        clips = [clip for clip, _ in made] + [self._look_up(sign, random) for sign in shown]
+        keypoints = [own for _, own in made if own is not None] if epoch < self.config.words_from else []
         return RgbBatch(
-            torch.from_numpy(np.stack([clip for clip, _ in made])),
+            torch.from_numpy(np.stack(clips)),
             torch.tensor([sign.word for sign in (*drawn, *shown)]),
-            torch.arange(len(made)) >= len(drawn),
-            torch.from_numpy(np.stack(targets)) if len(targets) == len(made) else None,
+            torch.arange(len(clips)) >= len(drawn),
+            torch.from_numpy(np.stack(keypoints)) if keypoints else None,
         )
 
-    def _watch(self, sign: RgbSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
-        """A random window of the segment around a label."""
+    def _watch(self, sign: RgbSign, random: np.random.Generator) -> tuple[Clip, Keypoints | None]:
+        """A random window of the segment around a label, and its keypoints where they are known."""
         start = int(random.integers(len(sign.images) - self.frames + 1))
-        clip = augmented(sign.images[start : start + self.frames], self.image_size, self.config.augmentation, random)
-        return clip, None if sign.target is None else sign.target[start]
+        place, how = slice(start, start + self.frames), self.config.augmentation
+        crop = Crop.draw(squashed_side(self.image_size), self.image_size, how, random)
+        clip = augmented(sign.images[place], self.image_size, how, random, crop)
+        return clip, None if sign.keypoints is None else crop.moved(sign.keypoints[place])
 
-    def _look_up(self, sign: RgbSign, random: np.random.Generator) -> tuple[Clip, Clip | None]:
+    def _look_up(self, sign: RgbSign, random: np.random.Generator) -> Clip:
         """An exemplar at a random shift and a random rate."""
         last = len(sign.images) - 1
         span = random.uniform(NARROWEST, WIDEST) * last
         places = random.uniform(0, last - span) + np.linspace(0, span, self.frames)
-        clip = augmented(sign.images[places.round().astype(int)], self.image_size, self.config.augmentation, random)
-        return clip, None if sign.target is None else sign.target[0]
+        return augmented(sign.images[places.round().astype(int)], self.image_size, self.config.augmentation, random)
 
 
 def plain(images: Images, size: int) -> Clip:
@@ -398,17 +484,42 @@ def plain(images: Images, size: int) -> Clip:
     return _as_floats(images[:, edge : edge + size, edge : edge + size])
 
 
-def augmented(images: Images, size: int, how: RgbAugmentation, random: np.random.Generator) -> Clip:
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """The square of kept images that becomes a clip, mirrored or not."""
+
+    kept: int  # pixels of a side of the images
+    side: int  # of the square
+    top: int
+    left: int
+    mirrored: bool
+
+    @classmethod
+    def draw(cls, kept: int, size: int, how: RgbAugmentation, random: np.random.Generator) -> "Crop":
+        """A random one, for clips of `size` pixels a side."""
+        side = int(np.clip(round(size * (1 + random.uniform(-how.scale, how.scale))), 8, kept))
+        room = kept - side
+        top, left = (round((room + random.uniform(-how.shift, how.shift) * room) / 2) for _ in range(2))
+        return cls(kept, side, top, left, bool(random.random() < how.flip))
+
+    def moved(self, points: Keypoints) -> Keypoints:
+        """(F, P, 2) points in shares of the kept image to shares of the clip, from its middle; sides swap with it."""
+        moved = (points * self.kept - (self.left, self.top)) / self.side - 0.5
+        if self.mirrored:
+            moved = moved[:, _MIRRORED] * (-1, 1)
+        return moved.astype(np.float32)
+
+
+def augmented(
+    images: Images, size: int, how: RgbAugmentation, random: np.random.Generator, crop: Crop | None = None
+) -> Clip:
     """The same, scaled, shifted, mirrored and coloured in a random way, alike in all frames."""
     import cv2
 
-    side = images.shape[1]
-    crop = int(np.clip(round(size * (1 + random.uniform(-how.scale, how.scale))), 8, side))
-    room = side - crop
-    top, left = (round((room + random.uniform(-how.shift, how.shift) * room) / 2) for _ in range(2))
-    cut = images[:, top : top + crop, left : left + crop]
+    drawn = crop or Crop.draw(images.shape[1], size, how, random)
+    cut = images[:, drawn.top : drawn.top + drawn.side, drawn.left : drawn.left + drawn.side]
     scaled = np.stack([cv2.resize(image, (size, size), interpolation=cv2.INTER_LINEAR) for image in cut])
-    if random.random() < how.flip:
+    if drawn.mirrored:
         scaled = scaled[:, :, ::-1]
     return _coloured(_as_floats(scaled), how, random)
 

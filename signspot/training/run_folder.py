@@ -3,7 +3,8 @@
 import csv
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -16,7 +17,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.errors import CheckpointError, FormatError, OptionsError, SignspotError
+from signspot.errors import CheckpointError, FormatError, MissingExtraError, OptionsError, SignspotError
 from signspot.io.checks import parse_json
 from signspot.io.files import atomic_write
 from signspot.io.text import read_text
@@ -56,7 +57,7 @@ class RunFolder:
         try:
             saved: dict[str, Any] = read_state(self.state)
             before = saved["settings"]
-            other = next((name for name, value in settings.items() if before.get(name) != value), None)
+            other = next((name for name in {**before, **settings} if before.get(name) != settings.get(name)), None)
             curve: list[list[float]] = saved["curve"].tolist()
             if other is None:
                 for name, part in states.items():
@@ -67,7 +68,7 @@ class RunFolder:
             raise CheckpointError(f"cannot resume from {self.state}: {reason:.200}. Remove it to start anew") from error
         if other is not None:
             raise CheckpointError(
-                f"{self.state} was trained with {other} {before.get(other)!s:.60}, not {settings[other]!s:.60}. "
+                f"{self.state} was trained with {other} {before.get(other)!s:.60}, not {settings.get(other)!s:.60}. "
                 "Name another folder"
             )
         return curve
@@ -79,6 +80,28 @@ class RunFolder:
             line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event, "step": step, **values}
             with (self.home / "events.jsonl").open("a") as file:
                 file.write(json.dumps(line) + "\n")
+
+    @contextmanager
+    def tensorboard(self, *, is_wanted: bool) -> Iterator[Callable[[int, Mapping[str, float]], None]]:
+        """Within the block, numbers of a step are written to `tensorboard/`, if that is wanted.
+
+        Raises:
+            MissingExtraError: TensorBoard is not installed.
+        """
+        if not is_wanted:
+            yield lambda step, numbers: None
+            return
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise MissingExtraError("tensorboard", "tensorboard", "events of a training") from None
+        with SummaryWriter(self.home / "tensorboard") as writer:
+
+            def show(step: int, numbers: Mapping[str, float]) -> None:
+                for name, value in numbers.items():
+                    writer.add_scalar(name, value, step)
+
+            yield show
 
     def write_curve(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """The curve so far, as CSV."""
@@ -131,6 +154,7 @@ class Run:
     features: Path | None = None  # of the trunk; None: in `out`
     command: str = ""  # for the card
     device: str = CPU  # where it is trained
+    workers: int = 0  # processes that make batches; 0: the one that trains
 
 
 def claim(run: Run, setup: dict[str, Any]) -> None:

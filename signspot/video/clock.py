@@ -150,14 +150,14 @@ def resample(frames: Iterable[TimedFrame], wanted: SampleTimes) -> Iterator[Time
     where the duration is not known in advance. No frame comes out if the video ends before the first sample.
     """
     half, most, index = 0.5 / wanted.fps, wanted.count(math.inf), 0
-    shown: TimedFrame | None = None
+    last_frame: TimedFrame | None = None
     waiting: TimedFrame | None = None
     for frame in frames:
         if waiting and waiting.time + half < frame.time:
             yield waiting
             waiting = None
         while index < most and wanted.time(index) < frame.time - wanted.tolerance:
-            current = (shown or frame)._replace(time=wanted.time(index), duration=2 * half)
+            current = (last_frame or frame)._replace(time=wanted.time(index), duration=2 * half)
             index += 1
             if current.time + half < frame.time:
                 yield current
@@ -165,16 +165,16 @@ def resample(frames: Iterable[TimedFrame], wanted: SampleTimes) -> Iterator[Time
                 waiting = current
         if index >= most and waiting is None:
             return
-        shown = frame
-    if shown is None or shown.end <= wanted.origin:
+        last_frame = frame
+    if last_frame is None or last_frame.end <= wanted.origin:
         return
-    yield from _last(wanted, shown, waiting, index)
+    yield from _last(wanted, last_frame, waiting, index)
 
 
-def _last(wanted: SampleTimes, shown: TimedFrame, waiting: TimedFrame | None, index: int) -> Iterator[TimedFrame]:
+def _last(wanted: SampleTimes, last_frame: TimedFrame, waiting: TimedFrame | None, index: int) -> Iterator[TimedFrame]:
     """The samples that only the end of the video decides on."""
-    count = int(wanted.count(shown.end))
+    count = int(wanted.count(last_frame.end))
     if waiting and index <= count:
         yield waiting
     for later in range(index, count):
-        yield shown._replace(time=wanted.time(later), duration=1 / wanted.fps)
+        yield last_frame._replace(time=wanted.time(later), duration=1 / wanted.fps)

@@ -259,10 +259,12 @@ def _explain_open_failure(path: Path, error: Exception) -> VideoError:
         return VideoError(f"cannot read {path}: {_reason(error)}. Check the file and its permissions.")
     with path.open("rb") as file:
         head = file.read(12)
-    known = head[4:8] == b"ftyp" or head[:4] == b"\x1a\x45\xdf\xa3" or (head[:4], head[8:]) == (b"RIFF", b"AVI ")
-    if known and isinstance(error, av.error.EOFError):
+    has_video_header = (
+        head[4:8] == b"ftyp" or head[:4] == b"\x1a\x45\xdf\xa3" or (head[:4], head[8:]) == (b"RIFF", b"AVI ")
+    )
+    if has_video_header and isinstance(error, av.error.EOFError):
         return EmptyVideoError(f"{path} holds no frame: it ends before the first. Copy or download it again.")
-    if known:
+    if has_video_header:
         return VideoError(f"{path} is cut off or damaged: nothing in it can be read. Copy or download it again.")
     return NotAVideoError(f"{path} is not a video: its content is of no known video format. {_ADVICE}")
 

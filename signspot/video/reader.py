@@ -144,13 +144,13 @@ def open_video(path: str | os.PathLike[str], *, max_side: int | None = None) -> 
 
 
 def _shown_at(frames: Iterable[TimedFrame], latest: float) -> Iterator[TimedFrame]:
-    shown: TimedFrame | None = None
+    last_frame: TimedFrame | None = None
     for frame in frames:
-        if shown and frame.time > latest:
+        if last_frame and frame.time > latest:
             break
-        shown = frame
-    if shown is not None:
-        yield shown
+        last_frame = frame
+    if last_frame is not None:
+        yield last_frame
 
 
 def _within(frames: Iterable[TimedFrame], segment: Segment | None) -> Iterator[TimedFrame]:

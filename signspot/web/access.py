@@ -1,4 +1,4 @@
-"""The guard at the access: whose requests are answered, in which role, and what pages may load."""
+"""Access control: whose requests are answered, in which role, and what pages may load."""
 
 import asyncio
 import hmac
@@ -19,11 +19,13 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "signspot-token"
-REQUEST_HEADER = "x-signspot"  # a header that no form and no foreign page can send without being asked first
+REQUEST_HEADER = (
+    "x-signspot"  # a header that forms cannot send, and pages of other sites only after a preflight request
+)
 _SAFE = frozenset({"GET", "HEAD"})
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")  # of a Host header
 MOST_UPLOADS = 16  # that one client may send at the same time
-_SILENT = 60.0  # seconds without a byte after which an upload is dropped
+_SILENT = 60.0  # seconds without data after which an upload is aborted
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -41,32 +43,32 @@ _HEADERS = (
 
 
 class Role(IntEnum):
-    """Role of a visitor; each may do everything that those below it may."""
+    """Role of a visitor; each role includes those before it."""
 
-    LOOK = 1  # see everything, search, export
-    VERIFY = 2  # decide about spottings
+    LOOK = 1  # read, search and export
+    VERIFY = 2  # decide about spottings, edit signs on a timeline
     OWN = 3  # upload, run jobs, change dictionaries
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Admission of visitors."""
+    """Who may use the server."""
 
     host: str = "127.0.0.1"  # the address that is bound
     names: frozenset[str] = frozenset()  # further host names by which people reach it
-    tokens: Mapping[str, Role] = field(default_factory=dict)  # empty: everybody on this machine owns the folder
+    tokens: Mapping[str, Role] = field(default_factory=dict)  # empty: everybody on this machine has the role OWN
 
     @classmethod
     def create(cls, host: str, names: frozenset[str] = frozenset(), *, token: bool = False) -> "AccessPolicy":
-        """A access at an address; other than loopback, or where it is wanted, with a fresh token for each role."""
+        """The policy of an address; with a fresh token for each role unless it is loopback and no token is wanted."""
         if not token and is_loopback(host):
             return cls(host, names)
         return cls(host, names, {secrets.token_urlsafe(24): role for role in (Role.OWN, Role.VERIFY, Role.LOOK)})
 
     def is_known_host(self, header: str) -> bool:
-        """Whether a Host header names this server: by a loopback name, by its address, or as it was told.
+        """Whether a Host header names this server: a loopback name, its address, or a name given by its owner.
 
-        A page of somebody else whose name is made to lead here (DNS rebinding) sends that name.
+        A page of another site whose name resolves to this machine (DNS rebinding) sends that other name.
         """
         parsed = _HOST.fullmatch(header)
         if parsed is None:
@@ -82,11 +84,11 @@ class AccessPolicy:
         """The role of a token; compared in constant time with every one."""
         if not self.tokens:
             return Role.OWN
-        found = None
-        for known, role in self.tokens.items():
-            if hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
-                found = role
-        return found
+        matched = None
+        for valid_token, role in self.tokens.items():
+            if hmac.compare_digest(valid_token.encode(), token.encode("utf-8", "replace")):
+                matched = role
+        return matched
 
 
 def is_loopback(host: str) -> bool:
@@ -106,7 +108,7 @@ def _is_address(host: str) -> bool:
 
 
 class AuthMiddleware:
-    """Refuses requests of others before any route sees them, and puts the security headers on every answer."""
+    """Refuses unauthorised requests before they reach a route, and adds security headers to every answer."""
 
     def __init__(self, app: App, access: AccessPolicy):
         self._app, self._access = app, access
@@ -125,7 +127,7 @@ class AuthMiddleware:
         if refusal is not None:
             await _answer(send, *refusal)
         elif role is None:
-            await _answer(send, 401, "A token is needed: open the address that signspot serve printed.")
+            await _answer(send, 401, "A token is required: open the address that signspot serve printed.")
         elif given and scope["method"] in _SAFE:
             await _enter(send, scope, token)
         elif scope["method"] == "PUT":
@@ -136,10 +138,14 @@ class AuthMiddleware:
             await self._app(scope, receive, _with_headers(send))
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request with a file: not too many of one client at once, and none that stays silent."""
+        """Receive a file: a limited number per client at once, each with a timeout between two pieces."""
         client = (scope.get("client") or ("", 0))[0]
         if self._uploads[client] >= MOST_UPLOADS:
-            await _answer(send, 429, f"At most {MOST_UPLOADS} files are taken from one client at the same time.")
+            await _answer(
+                send,
+                429,
+                f"At most {MOST_UPLOADS} uploads of one client are accepted at a time. Try again when one has ended.",
+            )
             return
         self._uploads[client] += 1
 
@@ -159,7 +165,7 @@ class AuthMiddleware:
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if not self._access.is_known_host(host):
-            return 421, "This server is not known by that name."
+            return 421, "The server is not reachable by this name. Add it with: signspot serve --name NAME"
         site, origin = headers.get("sec-fetch-site", ""), headers.get("origin")
         if origin not in (None, "null") and (origin or "").partition("://")[2] != host:
             return 403, "Requests from other sites are refused."
@@ -171,7 +177,7 @@ class AuthMiddleware:
         return None
 
     def _token(self, scope: Scope, headers: Mapping[str, str]) -> tuple[str, bool]:
-        """The token of a request, and whether it stands in its address."""
+        """The token of a request, and whether it came in the address."""
         named = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token")
         if named and self._access.tokens:
             return named[0], True
@@ -185,9 +191,9 @@ class AuthMiddleware:
 def _with_headers(send: Send) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = {name for name, _ in message.get("headers", ())}
-            added = [pair for pair in _HEADERS if pair[0] not in own]
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
+            present = {name for name, _ in message.get("headers", ())}
+            missing = [pair for pair in _HEADERS if pair[0] not in present]
+            message = {**message, "headers": [*message.get("headers", ()), *missing]}
         await send(message)
 
     return sending
@@ -201,8 +207,8 @@ async def _answer(send: Send, status: int, text: str, *more: tuple[bytes, bytes]
 
 
 async def _enter(send: Send, scope: Scope, token: str) -> None:
-    """Keep a token that came in an address as a cookie that no script reads, and take it out of the address."""
+    """Store the token of an address in a cookie that scripts cannot read, and redirect to the address without it."""
     cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000"
-    place = scope.get("raw_path", b"/").split(b"?")[0]
-    place = b"/" + place.lstrip(b"/\\")  # never `//host`
-    await _answer(send, 303, "", (b"location", place), (b"set-cookie", cookie.encode("latin-1")))
+    path = scope.get("raw_path", b"/").split(b"?")[0]
+    path = b"/" + path.lstrip(b"/\\")  # never `//host`
+    await _answer(send, 303, "", (b"location", path), (b"set-cookie", cookie.encode("latin-1")))

@@ -20,7 +20,7 @@ from signspot.landmarks.signing import sign_segment
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.types import Exemplar, Segment
 from signspot.web import editing, exports, uploads
-from signspot.web.api_search import MOST_CLIP, download
+from signspot.web.api_search import download
 from signspot.web.sign_search import clip_landmarks
 from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
@@ -54,19 +54,21 @@ class CutRequest(BaseModel):
 def words(name: str, bench: OpenWorkbench, q: str = "", page: int = 0, size: int = 60) -> dict[str, Any]:
     """A page of the words of a dictionary, each with its exemplars."""
     opened = bench.searcher.dictionary(name)
-    wanted = normalise_word(q)
-    found = [word for word in opened if wanted in normalise_word(word)] if wanted else list(opened)
-    shown = found[page * size : (page + 1) * size]
+    query = normalise_word(q)
+    matching = [word for word in opened if query in normalise_word(word)] if query else list(opened)
+    listed = matching[page * size : (page + 1) * size]
     return {
-        "count": len(found),
-        "words": [{"word": word, "exemplars": [as_json(bench, each) for each in opened[word]]} for word in shown],
+        "count": len(matching),
+        "words": [
+            {"word": word, "exemplars": [as_json(bench, exemplar) for exemplar in opened[word]]} for word in listed
+        ],
     }
 
 
 @router.get("/dictionaries/{name:path}/exemplars")
 def exemplars(name: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """All exemplars of a word."""
-    return [as_json(bench, each) for each in bench.searcher.dictionary(name)[word]]
+    return [as_json(bench, exemplar) for exemplar in bench.searcher.dictionary(name)[word]]
 
 
 @router.get("/dictionaries/{name:path}/vocabulary.ecv")
@@ -78,9 +80,9 @@ def vocabulary(name: str, bench: OpenWorkbench) -> Response:
 
 
 @router.patch("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
-def change(name: str, id: str, wanted: ExemplarChange, bench: OpenWorkbench) -> dict[str, Any]:
+def change(name: str, id: str, changes: ExemplarChange, bench: OpenWorkbench) -> dict[str, Any]:
     """Change word, variant, signer, licence or segment of an exemplar."""
-    return as_json(bench, editing.change(bench, name, id, wanted.model_dump(exclude_unset=True)))
+    return as_json(bench, editing.change(bench, name, id, changes.model_dump(exclude_unset=True)))
 
 
 @router.delete("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
@@ -101,14 +103,14 @@ async def add(
     licence: str = "",
     new: bool = False,
 ) -> dict[str, Any]:
-    """Add an exemplar: the film or landmarks are the raw body, decoded in a process of its own first.
+    """Add an exemplar: the raw body is a video or a .pose file, decoded in a child process first.
 
-    With `new` it is the first one of a dictionary that is made by it.
+    With `new` the dictionary is created, with this exemplar as its first.
     """
-    home = editing.new_home(bench, name) if new else bench.folder.dictionary(name)
+    home = editing.new_folder(bench, name) if new else bench.folder.dictionary(name)
     if not new and (not home.is_dir() or not home.is_relative_to(bench.folder.root)):
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
-    uploads.refuse_pictures(bench.folder, file)
+    uploads.refuse_videos(bench.folder, file)
     if Path(file).suffix.lower() in SUBTITLE_SUFFIXES:
         raise OptionsError(f"an exemplar is a video or a .pose file; got '{file}'")
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
@@ -118,16 +120,16 @@ async def add(
 
 
 @router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])
-def cut(name: str, wanted: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
+def cut(name: str, request: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
     """Cut a sign out of a video and add it as an exemplar."""
-    path = editing.cut(bench, wanted.video, Segment(wanted.start, wanted.end), name, wanted.word)
-    texts = {"signer": wanted.signer, "licence": wanted.licence, "source": wanted.video}
-    return {"id": editing.add(bench, name, path, wanted.word, texts)}
+    path = editing.cut(bench, request.video, Segment(request.start, request.end), name, request.word)
+    texts = {"signer": request.signer, "licence": request.licence, "source": request.video}
+    return {"id": editing.add(bench, name, path, request.word, texts)}
 
 
 @router.get("/dictionaries/{name:path}/span")
 def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
-    """The span of the sign in an exemplar's film: as the dictionary says, or where the wrists move."""
+    """The span of the sign in an exemplar's video: as in the dictionary, or where the wrists move."""
     return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
 
 
@@ -135,7 +137,7 @@ def as_json(bench: Workbench, exemplar: Exemplar) -> dict[str, Any]:
     """An exemplar as the pages get it; no path of this machine."""
     texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
     span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
-    return {**texts, "film": bench.searcher.shows(exemplar), "segment": span}
+    return {**texts, "playable": bench.searcher.is_playable(exemplar), "segment": span}
 
 
 _MOST_PAIRS = 60  # of faux amis
@@ -143,38 +145,35 @@ _MOST_PAIRS = 60  # of faux amis
 
 @router.put("/feedback")
 async def feedback(dictionary: str, word: str, name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
-    """Say what differs between a learner's clip, the raw body, and the exemplars of a word; the clip is not kept."""
-    path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
-    await run_in_threadpool(uploads.check, bench.worker, path, name)
+    """Compare a learner's clip, the raw body, with the exemplars of a word; the clip is not stored."""
 
-    def work() -> dict[str, Any]:
-        try:
-            landmarks = clip_landmarks(bench, path)
-            spotter = bench.searcher.spotter
-            meant = bench.searcher.dictionary(dictionary).resolve(word)[0]
-            sign = read_sign(spotter, landmarks)
-            found = feedback_on(spotter, (landmarks, sign), meant, bench.searcher.gallery(dictionary, ()))
-            span = sign_segment(landmarks)
-            return {**_told(found), "span": [round(span.start, 3), round(span.end, 3)]}
-        finally:
-            path.unlink(missing_ok=True)
+    def work(path: Path) -> dict[str, Any]:
+        landmarks = clip_landmarks(bench, path)
+        spotter = bench.searcher.spotter
+        meant = bench.searcher.dictionary(dictionary).resolve(word)[0]
+        sign = read_sign(spotter, landmarks)
+        result = feedback_on(spotter, (landmarks, sign), meant, bench.searcher.gallery(dictionary, ()))
+        span = sign_segment(landmarks)
+        return {**feedback_as_json(result), "span": [round(span.start, 3), round(span.end, 3)]}
 
-    return await run_in_threadpool(work)
+    async with uploads.clip(bench.folder, bench.worker, name, request.stream()) as path:
+        return await run_in_threadpool(work, path)
 
 
-def _told(found: Feedback) -> dict[str, Any]:
+def feedback_as_json(feedback: Feedback) -> dict[str, Any]:
+    """Feedback as the page shows it."""
     return {
-        "word": found.word,
-        "right": found.right,
-        "score": found.score,
-        "rank": found.rank,
-        "of": found.of,
-        "exemplar": found.exemplar.id,
-        "mirrored": found.mirrored,
-        "instead": [{"word": each.word, "score": each.score, "exemplar": each.exemplar} for each in found.instead],
+        "word": feedback.word,
+        "right": feedback.right,
+        "score": feedback.score,
+        "rank": feedback.rank,
+        "of": feedback.of,
+        "exemplar": feedback.exemplar.id,
+        "mirrored": feedback.mirrored,
+        "instead": [{"word": item.word, "score": item.score, "exemplar": item.exemplar} for item in feedback.instead],
         "differences": [
-            {"parameter": each.parameter, "strength": round(each.strength, 2), "words": each.text}
-            for each in found.notable
+            {"parameter": item.parameter, "strength": round(item.strength, 2), "words": item.text}
+            for item in feedback.notable
         ],
     }
 
@@ -183,10 +182,10 @@ def _told(found: Feedback) -> dict[str, Any]:
 def variants(dictionary: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """The exemplars of a word, grouped by which of them show the same sign."""
     bench.searcher.gallery(dictionary, (word,))  # videos are decoded in the worker
-    found = find_variants(bench.searcher.spotter, bench.searcher.dictionary(dictionary), word)
+    variants_of_word = find_variants(bench.searcher.spotter, bench.searcher.dictionary(dictionary), word)
     return [
-        {"name": group.name, "typical": group.typical.id, "exemplars": [each.id for each in group.exemplars]}
-        for group in found.groups
+        {"name": group.name, "typical": group.typical.id, "exemplars": [exemplar.id for exemplar in group.exemplars]}
+        for group in variants_of_word.groups
     ]
 
 
@@ -194,12 +193,20 @@ def variants(dictionary: str, word: str, bench: OpenWorkbench) -> list[dict[str,
 def faux_amis(dictionary: str, other: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """Signs of two dictionaries that look alike and mean different words, the most alike first."""
     galleries = [bench.searcher.gallery(name, ()) for name in (dictionary, other)]
-    found = compare_galleries(bench.searcher.spotter, galleries[0], galleries[1], FauxAmisOptions())
+    comparison = compare_galleries(bench.searcher.spotter, galleries[0], galleries[1], FauxAmisOptions())
     return [
         {
-            "one": {"word": pair.first.word, "exemplar": pair.first.id, "film": bench.searcher.shows(pair.first)},
-            "other": {"word": pair.second.word, "exemplar": pair.second.id, "film": bench.searcher.shows(pair.second)},
+            "one": {
+                "word": pair.first.word,
+                "exemplar": pair.first.id,
+                "playable": bench.searcher.is_playable(pair.first),
+            },
+            "other": {
+                "word": pair.second.word,
+                "exemplar": pair.second.id,
+                "playable": bench.searcher.is_playable(pair.second),
+            },
             "cost": round(pair.cost, 3),
         }
-        for pair in found.of("other")[:_MOST_PAIRS]
+        for pair in comparison.of("other")[:_MOST_PAIRS]
     ]

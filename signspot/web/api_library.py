@@ -23,16 +23,16 @@ def library(bench: Workbench, q: str = "", start: int = 0, size: int | None = No
 
     Args:
         bench: the workbench.
-        q: only videos whose names hold this.
-        start: the first of them that is told about.
-        size: how many are; all, if None.
+        q: only videos whose names contain this.
+        start: index of the first video that is listed.
+        size: how many are listed; None: all.
     """
     listing = bench.folder.listing()
     names = [name for name in listing.videos if q.casefold() in name.casefold()]
-    shown = names[start:] if size is None else names[start : start + size]
+    listed = names[start:] if size is None else names[start : start + size]
     verified, annotated = bench.states.verified(bench.queues), bench.states.annotated(bench.folder)
     return {
-        "videos": [_video(bench, listing.videos[name], verified, annotated) for name in shown],
+        "videos": [_video(bench, listing.videos[name], verified, annotated) for name in listed],
         "count": len(names),
         "dictionaries": [_dictionary(bench, name) for name in listing.dictionaries],
         "runs": [{"name": name, **bench.states.run(name)} for name in listing.runs],
@@ -46,7 +46,7 @@ def _video(
     return {
         "name": video.name,
         "size": video.size,
-        "film": video.is_shown,
+        "playable": video.is_playable,
         "subtitles": video.subtitles is not None,
         "landmarks": bench.states.has_landmarks(video),
         "ready": bench.states.is_ready(video),
@@ -57,16 +57,16 @@ def _video(
 
 
 def _dictionary(bench: Workbench, name: str) -> dict[str, Any]:
-    known = bench.searcher.known_dictionary(name)
+    dictionary = bench.searcher.opened_dictionary(name)
     return {
         "name": name,
-        "words": None if known is None else len(known),
-        "exemplars": None if known is None else len(known.exemplars),
+        "words": None if dictionary is None else len(dictionary),
+        "exemplars": None if dictionary is None else len(dictionary.exemplars),
     }
 
 
 router = APIRouter(tags=["library"])
-_PART = 1 << 20  # bytes of a film that are given at once
+_PART = 1 << 20  # bytes of a video that are sent at once
 _KINDS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 
 
@@ -78,50 +78,50 @@ def show_library(bench: OpenWorkbench) -> dict[str, Any]:
 
 @router.put("/uploads/{name}", dependencies=[OWNER])
 async def upload(name: str, request: Request, bench: OpenWorkbench, below: str = "") -> dict[str, Any]:
-    """Take a video, a .pose file or subtitles as the raw body; it is decoded in a process of its own first."""
+    """Take a video, a .pose file or subtitles as the raw body; it is decoded in a child process first."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > bench.options.most_bytes:
         raise OptionsError(f"'{name}' is too large: at most {bench.options.most_bytes:,} bytes are taken")
-    uploads.refuse_pictures(bench.folder, name)
+    uploads.refuse_videos(bench.folder, name)
     path = await uploads.receive(bench.folder, name, request.stream(), bench.options.most_bytes)
     about = await run_in_threadpool(uploads.check, bench.worker, path, name)
-    kept = await run_in_threadpool(uploads.keep, bench.folder, path, name, below)
+    stored_name = await run_in_threadpool(uploads.keep, bench.folder, path, name, below)
     bench.folder.listing(fresh=True)
-    return {"name": kept, **about}
+    return {"name": stored_name, **about}
 
 
 @router.get("/media/{name:path}")
 def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
-    """The film of a video, in parts if they are asked for; a copy where browsers do not play it."""
+    """A video, or a range of its bytes; a copy in H.264 where browsers do not play the file."""
     video = bench.folder.video(name)
-    if not video.is_shown:
-        raise OptionsError(f"'{name}' holds landmarks, not pictures, or people are not shown here")
-    return _film(media.playable(video.path, bench.pictures, bench.worker), request)
+    if not video.is_playable:
+        raise OptionsError(f"'{name}' has landmarks alone, or people are not shown here")
+    return _send_video(media.playable(video.path, bench.media, bench.worker), request)
 
 
 @router.get("/exemplar/{dictionary:path}")
 def play_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
-    """The film of an exemplar."""
+    """The video of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None or exemplar.path.suffix.lower() == ".pose" or not bench.options.pixels:
-        raise OptionsError(f"there is no film of the exemplar '{id}'")
-    return _film(media.playable(exemplar.path, bench.pictures, bench.worker), request)
+        raise OptionsError(f"there is no video of the exemplar '{id}'")
+    return _send_video(media.playable(exemplar.path, bench.media, bench.worker), request)
 
 
-def _film(path: Path, request: Request) -> Response:
-    """A film, or the part of it that is asked for, at most a megabyte: no player holds a connection open for long."""
+def _send_video(path: Path, request: Request) -> Response:
+    """A video, or a range of its bytes, at most a megabyte: no player holds a connection open for long."""
     kind, headers = (
         _KINDS.get(path.suffix.lower(), "application/octet-stream"),
         {"cache-control": "private, max-age=60"},
     )
-    wanted = re.fullmatch(r"bytes=(\d{1,18})-(\d{0,18})", request.headers.get("range", ""))
+    byte_range = re.fullmatch(r"bytes=(\d{1,18})-(\d{0,18})", request.headers.get("range", ""))
     size = path.stat().st_size
-    if wanted is None:
+    if byte_range is None:
         return FileResponse(path, media_type=kind, headers=headers)
-    if int(wanted[1]) >= size or int(wanted[2] or size) < int(wanted[1]):
+    if int(byte_range[1]) >= size or int(byte_range[2] or size) < int(byte_range[1]):
         return Response(status_code=416, headers={"content-range": f"bytes */{size}"})
-    first = int(wanted[1])
-    last = min(int(wanted[2] or size - 1), first + _PART - 1, size - 1)
+    first = int(byte_range[1])
+    last = min(int(byte_range[2] or size - 1), first + _PART - 1, size - 1)
     with path.open("rb") as file:
         file.seek(first)
         content = file.read(last - first + 1)
@@ -130,28 +130,28 @@ def _film(path: Path, request: Request) -> Response:
 
 
 def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | None) -> Response:
-    """A small picture, which browsers ask for each time whether it is still the one that they have.
+    """A thumbnail; browsers ask each time whether theirs is still valid.
 
-    What is forgotten, or shown as a skeleton from now on, is not shown out of their caches.
+    So a video that was removed, or is now shown as a skeleton, does not stay visible in their caches.
     """
-    kept = media.PictureCache(bench.pictures, bench.landmarks, bench.worker, bench.options.pixels)
-    picture = media.thumbnail_of(path, time, kept)
-    headers = {"cache-control": "private, no-cache", "etag": f'"{picture.stem}"'}
+    cache = media.MediaCache(bench.media, bench.landmarks, bench.worker, bench.options.pixels)
+    thumbnail = media.thumbnail_of(path, time, cache)
+    headers = {"cache-control": "private, no-cache", "etag": f'"{thumbnail.stem}"'}
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
-    return FileResponse(picture, media_type="image/jpeg", headers=headers)
+    return FileResponse(thumbnail, media_type="image/jpeg", headers=headers)
 
 
 @router.get("/thumbnail/video/{name:path}")
 def show_thumbnail(name: str, request: Request, bench: OpenWorkbench, time: Seconds | None = None) -> Response:
-    """A small picture of a video, at a time or in the middle."""
+    """A thumbnail of a video, at a time or in the middle."""
     video = bench.folder.video(name)
-    return _thumbnail(bench, request, video.path if video.is_shown else video.landmarks or video.path, time)
+    return _thumbnail(bench, request, video.path if video.is_playable else video.landmarks or video.path, time)
 
 
 @router.get("/thumbnail/exemplar/{dictionary:path}")
 def show_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
-    """A small picture of an exemplar."""
+    """A thumbnail of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None:
         return Response(status_code=404)
@@ -160,16 +160,16 @@ def show_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkben
 
 @router.get("/thumbnail/word/{dictionary:path}")
 def show_word(dictionary: str, word: str, request: Request, bench: OpenWorkbench) -> Response:
-    """A small picture of a word's first exemplar."""
+    """A thumbnail of a word's first exemplar."""
     exemplars = bench.searcher.dictionary(dictionary)[word]
     return show_exemplar(dictionary, exemplars[0].id, request, bench)
 
 
 @router.get("/thumbnail/dictionary/{dictionary:path}")
 def show_dictionary(dictionary: str, request: Request, bench: OpenWorkbench) -> Response:
-    """A small picture of a dictionary: its first sign that can be shown."""
-    shown = (each for each in bench.searcher.dictionary(dictionary).exemplars if each.path is not None)
-    first = next(shown, None)
+    """A thumbnail of a dictionary: its first exemplar with a file."""
+    exemplars = (exemplar for exemplar in bench.searcher.dictionary(dictionary).exemplars if exemplar.path is not None)
+    first = next(exemplars, None)
     return Response(status_code=404) if first is None else show_exemplar(dictionary, first.id, request, bench)
 
 
@@ -177,7 +177,7 @@ def show_dictionary(dictionary: str, request: Request, bench: OpenWorkbench) -> 
 def show_skeleton(name: str, start: Seconds, end: Seconds, bench: OpenWorkbench) -> dict[str, Any]:
     """Body and hand points of some seconds of a video whose landmarks are known."""
     video = bench.folder.video(name)
-    if video.landmarks is None and video.is_film and not bench.searcher.is_ready(video):
+    if video.landmarks is None and video.has_frames and not bench.searcher.is_ready(video):
         raise OptionsError(f"the landmarks of '{name}' are not there yet: prepare it first")
     return media.skeleton(video.landmarks or video.path, bench.landmarks, Segment(max(0.0, start), max(start, end)))
 
@@ -202,10 +202,10 @@ def show_subtitles(name: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
 
 @router.get("/captions/{name:path}")
 def show_captions(name: str, bench: OpenWorkbench) -> Response:
-    """The subtitles of a video as WebVTT, whatever file they come from: players show them over the film."""
+    """The subtitles of a video as WebVTT, whatever file they come from: players show them over the video."""
     video = bench.folder.video(name)
     lines = [] if video.subtitles is None else read_subtitles(video.subtitles)
-    cues = [f"{_stamp(each.start)} --> {_stamp(each.end)}\n{_cue_text(each.text)}\n\n" for each in lines]
+    cues = [f"{_stamp(line.start)} --> {_stamp(line.end)}\n{_cue_text(line.text)}\n\n" for line in lines]
     return Response("WEBVTT\n\n" + "".join(cues), media_type="text/vtt")
 
 
@@ -239,19 +239,19 @@ def show_jobs(bench: OpenWorkbench) -> list[dict[str, Any]]:
 
 
 @router.post("/jobs", dependencies=[OWNER])
-def add_job(wanted: JobRequest, bench: OpenWorkbench) -> dict[str, str]:
+def add_job(request: JobRequest, bench: OpenWorkbench) -> dict[str, str]:
     """Prepare a video (landmarks and track), annotate the folder, or adapt an encoder to it."""
-    if wanted.kind == "prepare":
-        video = bench.folder.video(wanted.video)
+    if request.kind == "prepare":
+        video = bench.folder.video(request.video)
         return {"id": bench.jobs.add("prepare", video.name, {"video": video.name})}
-    bench.folder.dictionary(wanted.dictionary)
-    name = file_name(wanted.name or wanted.kind)
-    spec: dict[str, Any] = {"dictionary": wanted.dictionary, "name": name}
-    if wanted.kind == "annotate":
-        spec |= {"words": sorted(wanted.words), "language": wanted.language}
+    bench.folder.dictionary(request.dictionary)
+    name = file_name(request.name or request.kind)
+    spec: dict[str, Any] = {"dictionary": request.dictionary, "name": name}
+    if request.kind == "annotate":
+        spec |= {"words": sorted(request.words), "language": request.language}
     else:
-        spec |= {"steps": wanted.steps}
-    return {"id": bench.jobs.add(wanted.kind, name, spec)}
+        spec |= {"steps": request.steps}
+    return {"id": bench.jobs.add(request.kind, name, spec)}
 
 
 @router.post("/jobs/prepare-all", dependencies=[OWNER])

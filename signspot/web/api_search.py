@@ -5,19 +5,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from signspot.errors import OptionsError
 from signspot.formats.rows import from_row
+from signspot.landmarks.signing import check_signing
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Segment, Spotting
 from signspot.web import exports, uploads
-from signspot.web.recordings import MOST_BYTES, MOST_LANDMARK_BYTES, read_landmarks, read_pictures
-from signspot.web.sign_search import identify_sign, search_sign, warm_up
-from signspot.web.workbench import OWNER, OpenWorkbench, Seconds
+from signspot.web.media import share_with_hands
+from signspot.web.recordings import MOST_BYTES, MOST_LANDMARK_BYTES, read_frames, read_landmarks
+from signspot.web.sign_search import identify_sign, search_recordings, search_sign, warm_up
+from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Seconds
 from signspot.words.match import WordMatcher
 
 router = APIRouter(tags=["search"])
-MOST_CLIP = 60 << 20  # bytes of a clip that is searched for
 
 
 @router.get("/words/{dictionary:path}")
@@ -27,9 +29,15 @@ def complete(dictionary: str, bench: OpenWorkbench, q: str = "", most: int = 12)
 
 
 @router.get("/spot/{video:path}")
-def spot(video: str, dictionary: str, word: Annotated[list[str], Query()], bench: OpenWorkbench) -> dict[str, Any]:
-    """Look for words in a video: curves of every exemplar, all peaks, and what scores mean there."""
-    return bench.searcher.search(bench.folder.video(video), dictionary, word)
+def spot(
+    video: str, dictionary: str, bench: OpenWorkbench, word: Annotated[list[str] | None, Query()] = None
+) -> dict[str, Any]:
+    """Search a video for words of a dictionary; without a word, for all of them.
+
+    Up to six words come with the curve of every exemplar and every peak, so that a page can move the threshold; more
+    words come with the spottings above their default thresholds.
+    """
+    return bench.searcher.search(bench.folder.video(video), dictionary, word or [])
 
 
 @router.get("/alignment/{video:path}")
@@ -42,10 +50,10 @@ def alignment(
     bench: OpenWorkbench,
     mirrored: bool = False,
 ) -> dict[str, Any]:
-    """The moment of an exemplar, from 0 to 1, for each frame of a hit: both can be played in time."""
+    """The position in an exemplar, from 0 to 1, for each frame of a hit, so that both play in step."""
     span = Segment(max(0.0, start), max(0.0, start, end))
-    found = bench.searcher.aligned(bench.folder.video(video), dictionary, exemplar, span, mirrored=mirrored)
-    return {"shares": found}
+    shares = bench.searcher.aligned(bench.folder.video(video), dictionary, exemplar, span, mirrored=mirrored)
+    return {"shares": shares}
 
 
 @router.get("/mentions/{video:path}")
@@ -68,14 +76,10 @@ def mentions(video: str, dictionary: str, bench: OpenWorkbench, language: str = 
 
 @router.put("/clips/{video:path}")
 async def spot_clip(video: str, name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
-    """Look in a video for the sign that a clip shows; the clip is the raw body, and is not kept."""
-    found = bench.folder.video(video)
-    path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
-    await run_in_threadpool(uploads.check, bench.worker, path, name)
-    try:
-        return await run_in_threadpool(bench.searcher.search_clip, found, path, name)
-    finally:
-        path.unlink(missing_ok=True)
+    """Search a video for the sign that a clip shows; the clip is the raw body, and is not stored."""
+    video_file = bench.folder.video(video)
+    async with uploads.clip(bench.folder, bench.worker, name, request.stream()) as path:
+        return await run_in_threadpool(bench.searcher.search_clip, video_file, path, name)
 
 
 @router.put("/sign")
@@ -87,14 +91,13 @@ async def sign(
     start: Seconds = 0.0,
     end: Seconds | None = None,
 ) -> dict[str, Any]:
-    """Say which words a recorded sign may be, and where it occurs in the folder; the recording is not kept."""
-    path = await uploads.receive(bench.folder, name, request.stream(), MOST_CLIP)
-    await run_in_threadpool(uploads.check, bench.worker, path, name)
-    span = None if end is None else Segment(max(0.0, start), max(start, end))
-    try:
-        return await run_in_threadpool(identify_sign, bench, path, dictionary, span)
-    finally:
-        path.unlink(missing_ok=True)
+    """Rank the words that a recorded sign may be, and its locations in the folder; the recording is not stored."""
+    async with uploads.clip(bench.folder, bench.worker, name, request.stream()) as path:
+        return await run_in_threadpool(identify_sign, bench, path, dictionary, _span(start, end))
+
+
+def _span(start: float, end: float | None) -> Segment | None:
+    return None if end is None else Segment(max(0.0, start), max(0.0, start, end))
 
 
 @router.post("/warm")
@@ -117,10 +120,12 @@ class SpottingRow(BaseModel):
     mirrored: bool = False
     source: str = "D"
     decision: str = ""
+    confidence: str = ""
     false_alarms_per_hour: float | None = None
     licence: str = ""
     consent: str = ""
     mouthed: float | None = None
+    note: str = Field(default="", max_length=2000)
 
     def spotting(self) -> Spotting:
         """The spotting, checked as every file's is."""
@@ -135,6 +140,40 @@ class ExportRequest(BaseModel):
     rows: list[SpottingRow] = Field(max_length=100_000)
 
 
+class EditedSign(SpottingRow):
+    """A sign on a video's timeline that a person added, or a spotting that a person changed or deleted."""
+
+    id: str = Field(min_length=1, max_length=64)
+    origin: str = Field(default="", max_length=700)  # of a spotting: word and time as they were found
+    deleted: bool = False
+
+
+class SignList(BaseModel):
+    """All edited signs of a video, and the version that they are based on."""
+
+    version: int = Field(ge=0)
+    signs: list[EditedSign] = Field(max_length=20_000)
+
+
+@router.get("/signs/{video:path}")
+def show_signs(video: str, bench: OpenWorkbench) -> dict[str, Any]:
+    """The signs of a video that people added, changed or deleted by hand."""
+    version, signs = bench.signs.get(bench.folder.video(video).name)
+    return {"version": version, "signs": signs}
+
+
+@router.put("/signs/{video:path}", dependencies=[VERIFIER])
+def save_signs(video: str, request: SignList, bench: OpenWorkbench) -> dict[str, int]:
+    """Replace the edited signs of a video; 409 if somebody else changed them since this version was read."""
+    for sign in request.signs:
+        sign.spotting()  # checked as in every file
+    rows = [sign.model_dump() for sign in request.signs]
+    version = bench.signs.put(bench.folder.video(video).name, request.version, rows)
+    if version is None:
+        raise HTTPException(409, "Somebody else changed the signs of this video. Reload the page to see them.")
+    return {"version": version}
+
+
 @router.get("/formats")
 def formats() -> dict[str, str]:
     """Every format of spottings: its name by the suffix of its files."""
@@ -142,56 +181,91 @@ def formats() -> dict[str, str]:
 
 
 @router.post("/export")
-def export(wanted: ExportRequest) -> Response:
+def export(request: ExportRequest) -> Response:
     """Write spottings, as the page shows them now, in a format."""
-    made = exports.export([row.spotting() for row in wanted.rows], wanted.name, wanted.format)
-    return download(made)
+    file = exports.export([row.spotting() for row in request.rows], request.name, request.format)
+    return download(file)
 
 
 @router.post("/save", dependencies=[OWNER])
-def save(wanted: ExportRequest, bench: OpenWorkbench) -> dict[str, list[str]]:
+def save(request: ExportRequest, bench: OpenWorkbench) -> dict[str, list[str]]:
     """Write spottings into the folder `exports` of the served one."""
-    if not wanted.rows:
+    if not request.rows:
         raise OptionsError("there is nothing to save: no spotting was given")
-    rows = [row.spotting() for row in wanted.rows]
-    return {"files": exports.save(rows, bench.folder, wanted.name, wanted.format)}
+    rows = [row.spotting() for row in request.rows]
+    return {"files": exports.save(rows, bench.folder, request.name, request.format)}
 
 
-def download(made: exports.Export) -> Response:
-    """A file that browsers keep instead of showing."""
-    plain = made.name.encode("ascii", "replace").decode().replace('"', "_").replace("?", "_")
+def download(export: exports.Export) -> Response:
+    """A file that browsers save instead of showing it."""
+    plain = export.name.encode("ascii", "replace").decode().replace('"', "_").replace("?", "_")
     headers = {"content-disposition": f'attachment; filename="{plain}"', "cache-control": "no-store"}
-    return Response(made.content, media_type=made.kind, headers=headers)
+    return Response(export.content, media_type=export.kind, headers=headers)
 
 
 @router.post("/recordings")
-def begin(bench: OpenWorkbench) -> dict[str, str]:
-    """Begin a recording: what estimates landmarks is loaded while the person gets ready."""
-    return {"id": bench.recordings.open()}
+def begin(bench: OpenWorkbench, all_frames: bool = False) -> dict[str, str]:
+    """Start a recording; the models that estimate landmarks are loaded while the person gets ready.
 
-
-@router.put("/recordings/{recording}/pictures")
-async def add_pictures(recording: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
-    """Take the next pictures, and say whether a person and hands are in view.
-
-    The raw body holds one picture after the other: milliseconds since the recording began as a signed 32-bit number,
-    little-endian (below 0 in the countdown: looked at, and not searched for), bytes of the picture as an unsigned
-    32-bit number, and the picture as a JPEG. No picture is kept.
+    With `all_frames` no frame is left out where the processor is slow: the answer takes longer.
     """
-    known = bench.recordings.get(recording)
-    return known.add(read_pictures(await _body(request, MOST_BYTES, "pictures")))
+    return {"id": bench.recordings.open(all_frames=all_frames)}
+
+
+@router.put("/recordings/{recording}/frames")
+async def add_frames(recording: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
+    """Accept the next frames, and report whether a person and hands are visible.
+
+    The raw body holds frame after frame: milliseconds since the recording began as a signed 32-bit number,
+    little-endian (negative in the countdown: processed, but not searched for), bytes of the frame as an unsigned 32-bit
+    number, and the frame as a JPEG. No frame is stored.
+    """
+    opened = bench.recordings.get(recording)
+    return opened.add(read_frames(await _body(request, MOST_BYTES, "frames")))
 
 
 @router.post("/recordings/{recording}/search")
 async def search(
     recording: str, dictionary: str, bench: OpenWorkbench, start: Seconds = 0.0, end: Seconds | None = None
 ) -> dict[str, Any]:
-    """Say which words the recorded sign, or a part of it, may be, and where it occurs in the folder."""
-    known = bench.recordings.get(recording)
-    span = None if end is None else Segment(max(0.0, start), max(start, end))
-    found = await run_in_threadpool(search_sign, bench, known.landmarks, dictionary, span)
-    pictures = {"sent": known.sent, "left_out": known.left_out, "processor": round(known.processor, 3)}
-    return {**found, "pictures": pictures}
+    """Rank the words that the recorded sign, or a part of it, may be, and its locations in the folder."""
+    opened = bench.recordings.get(recording)
+    result = await run_in_threadpool(search_sign, bench, opened.landmarks, dictionary, _span(start, end))
+    frames = {"sent": opened.sent, "left_out": opened.left_out, "processor": round(opened.processor, 3)}
+    return {**result, "frames": frames}
+
+
+@router.post("/recordings/{recording}/end")
+async def end(recording: str, bench: OpenWorkbench) -> dict[str, float]:
+    """End a recording and wait for its landmarks; refused if no signing is visible."""
+    landmarks = await run_in_threadpool(bench.recordings.get(recording).landmarks)
+    check_signing(landmarks, "the recording")
+    return {"seconds": round(landmarks.duration, 3), "hands": round(share_with_hands(landmarks), 3)}
+
+
+class RecordedSign(BaseModel):
+    """A recording of one sign of a word."""
+
+    word: str = Field(min_length=1, max_length=200)
+    recording: str
+
+
+class Trial(BaseModel):
+    """Recordings of some signs, and of a sentence that may contain them."""
+
+    signs: list[RecordedSign] = Field(min_length=1, max_length=12)
+    sentence: str
+
+
+@router.post("/trial")
+async def search_sentence(request: Trial, bench: OpenWorkbench) -> dict[str, Any]:
+    """Search a recorded sentence for recorded signs; nothing of it is stored."""
+
+    def work() -> dict[str, Any]:
+        signs = [(sign.word.strip(), bench.recordings.get(sign.recording).landmarks()) for sign in request.signs]
+        return search_recordings(bench, signs, bench.recordings.get(request.sentence).landmarks())
+
+    return await run_in_threadpool(work)
 
 
 @router.post("/sign/landmarks")
@@ -204,17 +278,16 @@ async def search_landmarks(
     start: Seconds = 0.0,
     end: Seconds | None = None,
 ) -> dict[str, Any]:
-    """Say which words a sign may be whose landmarks were estimated elsewhere, and where it occurs in the folder.
+    """Rank the words and locations of a sign whose landmarks were estimated in the browser.
 
     The raw body holds frame after frame, each of 439 little-endian 32-bit numbers with fractions: seconds since the
     recording began; x, y, z and visibility of 33 points of the body; x, y and z of 21 points of the left hand, 21 of
     the right hand and 60 of the face, in the order of MediaPipe's and of signspot's face points. A part that is not
-    seen is NaN. `width` and `height` are the picture's, in pixels.
+    visible is NaN. `width` and `height` are those of the video, in pixels.
     """
     content = await _body(request, MOST_LANDMARK_BYTES, "landmarks")
-    seen = await run_in_threadpool(read_landmarks, content, (width, height))
-    span = None if end is None else Segment(max(0.0, start), max(start, end))
-    return await run_in_threadpool(search_sign, bench, lambda: seen, dictionary, span)
+    landmarks = await run_in_threadpool(read_landmarks, content, (width, height))
+    return await run_in_threadpool(search_sign, bench, lambda: landmarks, dictionary, _span(start, end))
 
 
 async def _body(request: Request, most: int, what: str) -> bytes:
@@ -228,6 +301,6 @@ async def _body(request: Request, most: int, what: str) -> bytes:
 
 @router.delete("/recordings/{recording}")
 def forget(recording: str, bench: OpenWorkbench) -> dict[str, bool]:
-    """Forget a recording and all that was seen in it."""
+    """Remove a recording and its landmarks."""
     bench.recordings.forget(recording)
     return {"ok": True}

@@ -1,4 +1,4 @@
-"""Requests about verification: queues, items handed out, decisions, undo, measures, exports."""
+"""Requests of verification: queues, assignment of items, decisions, undo, measures, exports."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -24,7 +24,7 @@ router = APIRouter(tags=["verification"])
 
 
 class QueueRequest(BaseModel):
-    """A queue that is to be made: of rows, of an annotation run, or of a file of spottings in the folder."""
+    """A new queue: of rows, of an annotation run, or of a file of spottings in the folder."""
 
     name: str = Field(min_length=1, max_length=100)
     dictionary: str = ""
@@ -51,41 +51,44 @@ class DecisionRequest(BaseModel):
 
 @router.get("/queues")
 def list_queues(bench: OpenWorkbench) -> list[dict[str, Any]]:
-    """Every queue, with how much of it is decided."""
+    """Every queue, with the number of its items and of those decided."""
     return bench.queues.all()
 
 
 @router.post("/queues", dependencies=[OWNER])
-def add_queue(wanted: QueueRequest, bench: OpenWorkbench) -> dict[str, Any]:
-    """Make a queue of spottings."""
-    if wanted.run:
-        found = _of_run(bench, wanted.run, wanted.threshold)
-    elif wanted.file:
-        path = bench.folder.new_file(wanted.file, "the file")
-        found = [_named(spotting, bench.folder) for spotting in read_spottings(path)]
+def add_queue(request: QueueRequest, bench: OpenWorkbench) -> dict[str, Any]:
+    """Create a queue of spottings."""
+    if request.run:
+        spottings = _of_run(bench, request.run, request.threshold)
+    elif request.file:
+        path = bench.folder.new_file(request.file, "the file")
+        spottings = [_named(spotting, bench.folder) for spotting in read_spottings(path)]
     else:
-        found = [row.spotting() for row in wanted.rows]
-    least = wanted.threshold or 0.0
-    kept = [spotting for spotting in found if spotting.score >= least]
-    options = {"dictionary": wanted.dictionary, "copies": wanted.copies, "share": wanted.share}
-    return {"id": bench.queues.add(wanted.name, kept, **options), "items": len(kept)}  # type: ignore[arg-type]
+        spottings = [row.spotting() for row in request.rows]
+    least = request.threshold or 0.0
+    chosen = [spotting for spotting in spottings if spotting.score >= least]
+    options = {"dictionary": request.dictionary, "copies": request.copies, "share": request.share}
+    return {"id": bench.queues.add(request.name, chosen, **options), "items": len(chosen)}  # type: ignore[arg-type]
 
 
 def _of_run(bench: Workbench, name: str, threshold: float | None) -> list[Spotting]:
     least = bench.searcher.spotter.encoder.contract.threshold if threshold is None else threshold
     stems = {video.rpartition(".")[0]: video for video in bench.folder.listing(fresh=True).videos}
     with open_store(bench.folder.run(name)) as store:
-        found = list(run_spottings(store, least))
-    return [one.as_spotting(stems.get(one.video) or stems.get(f"videos/{one.video}", one.video)) for one in found]
+        candidates = list(run_spottings(store, least))
+    return [
+        candidate.as_spotting(stems.get(candidate.video) or stems.get(f"videos/{candidate.video}", candidate.video))
+        for candidate in candidates
+    ]
 
 
 def _named(spotting: Spotting, folder: ServedFolder) -> Spotting:
-    """A spotting whose video is called by its name in the folder, wherever the file calls it from."""
+    """A spotting with the name of its video in the folder instead of the path in the file."""
     path = Path(spotting.video)
     if path.is_absolute() and path.is_relative_to(folder.root):
         return replace(spotting, video=path.relative_to(folder.root).as_posix())
-    own = [name for name in folder.listing().videos if Path(name).name == path.name]
-    return replace(spotting, video=own[0]) if len(own) == 1 else spotting
+    names = [name for name in folder.listing().videos if Path(name).name == path.name]
+    return replace(spotting, video=names[0]) if len(names) == 1 else spotting
 
 
 @router.delete("/queues/{queue}", dependencies=[OWNER])
@@ -97,17 +100,17 @@ def remove_queue(queue: str, bench: OpenWorkbench) -> dict[str, bool]:
 
 @router.post("/queues/{queue}/next", dependencies=[VERIFIER])
 def hand_out(queue: str, annotator: str, bench: OpenWorkbench, count: int = 3) -> list[dict[str, Any]]:
-    """The next items for a person; nobody else is handed them."""
-    found = bench.queues.hand_out(bench.queues.get(queue)["id"], annotator, max(1, min(count, 20)))
-    return [item_as_json(item) for item in found]
+    """Assign the next items to a person; nobody else is assigned them."""
+    items = bench.queues.hand_out(bench.queues.get(queue)["id"], annotator, max(1, min(count, 20)))
+    return [item_as_json(item) for item in items]
 
 
 @router.post("/queues/{queue}/decisions", dependencies=[VERIFIER])
-def decide(queue: str, wanted: DecisionRequest, bench: OpenWorkbench) -> dict[str, Any]:
-    """Add a decision to the log, once however often it is sent with one id, and say which one stands now."""
+def decide(queue: str, request: DecisionRequest, bench: OpenWorkbench) -> dict[str, Any]:
+    """Add a decision to the log, once for each id, and return the decision that stands now."""
     decision = Decision(
-        wanted.id, queue, wanted.item, wanted.annotator.strip(), wanted.answer, wanted.word.strip(),  # type: ignore[arg-type]
-        wanted.start, wanted.end, wanted.seconds,
+        request.id, queue, request.item, request.annotator.strip(), request.answer, request.word.strip(),  # type: ignore[arg-type]
+        request.start, request.end, request.seconds,
     )  # fmt: skip
     standing = bench.queues.decide(decision)
     return {"id": decision.id, "standing": None if standing is None else asdict(standing)}
@@ -120,14 +123,21 @@ def undo(queue: str, annotator: str, bench: OpenWorkbench) -> dict[str, Any]:
     return {"item": None if item is None else item_as_json(item)}
 
 
+@router.get("/queues/{queue}/progress")
+def progress(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
+    """How many items are decided, of how many, and how many by each person."""
+    return bench.queues.progress(bench.queues.get(queue)["id"])
+
+
 @router.get("/queues/{queue}/measures")
 def measures(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
-    """Precision with its interval, accuracy per word, agreement, and what each person did."""
-    found = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
+    """Precision with its interval, accuracy per word, agreement, and counts for each person."""
+    bench.queues.get(queue)
+    result = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
     return {
-        **asdict(found),
-        "precision": share_as_json(found.precision),
-        "words": {word: share_as_json(share) for word, share in found.words.items()},
+        **asdict(result),
+        "precision": share_as_json(result.precision),
+        "words": {word: share_as_json(share) for word, share in result.words.items()},
     }
 
 
@@ -136,22 +146,22 @@ def gallery(
     queue: str, bench: OpenWorkbench, decision: str = "", word: str = "", page: int = 0, size: int = 24
 ) -> dict[str, Any]:
     """Verified items: successes and failures, by decision and word."""
-    some = [
-        (item, own, spotting)
-        for item, own, spotting in _verified(bench, queue)
-        if own and (not decision or spotting.decision == decision) and (not word or spotting.word == word)
+    matching = [
+        (item, decisions, spotting)
+        for item, decisions, spotting in _verified(bench, queue)
+        if decisions and (not decision or spotting.decision == decision) and (not word or spotting.word == word)
     ]
-    shown = some[page * size : (page + 1) * size]
+    listed = matching[page * size : (page + 1) * size]
     return {
-        "count": len(some),
+        "count": len(matching),
         "items": [
             {
                 **item_as_json(item),
                 "decision": spotting.decision,
                 "word": spotting.word,
-                "by": [{"annotator": each.annotator, "answer": each.answer, "word": each.word} for each in own],
+                "by": [{"annotator": made.annotator, "answer": made.answer, "word": made.word} for made in decisions],
             }
-            for item, own, spotting in shown
+            for item, decisions, spotting in listed
         ],
     }
 
@@ -164,42 +174,45 @@ def export(queue: str, format: str, bench: OpenWorkbench, only: str = "") -> Res
         return download(
             exports.decisions(bench.queues.decisions(queue, withdrawn=True), bench.queues.items(queue), name)
         )
-    found = [spotting for _, _, spotting in _verified(bench, queue) if not only or spotting.decision == only]
-    return download(exports.export(found, name, format))
+    spottings = [spotting for _, _, spotting in _verified(bench, queue) if not only or spotting.decision == only]
+    return download(exports.export(spottings, name, format))
 
 
 @router.post("/queues/{queue}/labels", dependencies=[OWNER])
 def keep_labels(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
-    """Write every yes and no into `labels/` of the folder, where adapting, training and evaluation find them."""
-    found = (spotting for _, _, spotting in _verified(bench, queue))
-    file, count = exports.save_labels(found, bench.folder, bench.queues.get(queue)["name"], queue)
+    """Write every yes and no into `labels/` of the folder, where adaptation, training and evaluation read them."""
+    spottings = (spotting for _, _, spotting in _verified(bench, queue))
+    file, count = exports.save_labels(spottings, bench.folder, bench.queues.get(queue)["name"], queue)
     return {"file": file, "labels": count}
 
 
 @router.post("/queues/{queue}/exemplars", dependencies=[OWNER])
 def keep_exemplars(queue: str, bench: OpenWorkbench, dictionary: str = "") -> dict[str, Any]:
-    """Add every sign that people confirmed to a dictionary, the queue's own if none is named; each once."""
+    """Add every sign that people confirmed to a dictionary, by default that of the queue; each once."""
     name = dictionary or bench.queues.get(queue)["dictionary"]
-    found = [spotting for _, _, spotting in _verified(bench, queue)]
-    return {"dictionary": name, "exemplars": editing.add_confirmed(bench, name, found)}
+    spottings = [spotting for _, _, spotting in _verified(bench, queue)]
+    return {"dictionary": name, "exemplars": editing.add_confirmed(bench, name, spottings)}
 
 
 @router.put("/queues/{queue}/import", dependencies=[VERIFIER])
 async def read_back(queue: str, name: str, annotator: str, request: Request, bench: OpenWorkbench) -> dict[str, int]:
-    """Take decisions that were made in VIA, ELAN or a table back into a queue; the file is the raw body.
+    """Import decisions that were made in VIA, ELAN or a table; the file is the raw body.
 
-    `decisions` of them stand now, of which `new` differ from what stood before.
+    `decisions` counts those of the file, `new` those that differ from the decisions that stood before.
     """
     path = await receive_text(bench.folder, name, request.stream())
 
     def work() -> dict[str, int]:
         try:
-            found = exports.read_back(path, list(bench.queues.items(queue)), annotator.strip())
+            decisions = exports.read_back(path, list(bench.queues.items(queue)), annotator.strip())
         finally:
             remove(path)
-        standing = [bench.queues.decide(decision, if_new=True) for decision in found]
-        new = sum(one is not None and one.id == decision.id for one, decision in zip(standing, found, strict=True))
-        return {"decisions": len(found), "new": new}
+        standing = [bench.queues.decide(decision, if_new=True) for decision in decisions]
+        new = sum(
+            stands is not None and stands.id == decision.id
+            for stands, decision in zip(standing, decisions, strict=True)
+        )
+        return {"decisions": len(decisions), "new": new}
 
     return await run_in_threadpool(work)
 

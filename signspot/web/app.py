@@ -25,8 +25,8 @@ from signspot.web.workbench import Workbench, WorkbenchOptions
 
 _NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 _ABOUT = (
-    "Every page of the workbench uses these requests, and so may scripts. Requests that change something need the "
-    "header X-Signspot: 1; where tokens are used, send one as Authorization: Bearer TOKEN."
+    "The pages of the workbench use these requests, and scripts may use them too. Requests that change something need "
+    "the header X-Signspot: 1; where tokens are used, send one as Authorization: Bearer TOKEN."
 )
 
 
@@ -50,19 +50,15 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
     app.mount("/static", StaticFiles(directory=str(files("signspot.web") / "static")), name="static")
     report = Path(str(files("signspot.plots") / "page"))
     app.mount("/report", StaticFiles(directory=report), name="report")
-    app.add_exception_handler(SignspotError, _tell)
-    app.add_exception_handler(OSError, _tell_system)
-    app.add_exception_handler(ClientDisconnect, _tell_nobody)
-    app.add_exception_handler(UnicodeEncodeError, _tell_no_text)
-    app.add_exception_handler(HTTPException, _tell_http)
-    app.add_exception_handler(RequestValidationError, _tell_invalid)
+    for kind in (SignspotError, OSError, ClientDisconnect, UnicodeEncodeError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _answer_error)
     app.add_middleware(AuthMiddleware, access=options.access)
     pages.prepare(bench)
     return app
 
 
 def status_of(error: SignspotError) -> int:
-    """The HTTP status of an error: 404 for words that are not there, 507 for a full disk, 422 for the rest."""
+    """The HTTP status of an error: 404 for missing things, 503 to try again, 507 for a full disk, 422 otherwise."""
     if isinstance(error, UnknownWordError):
         return 404
     if isinstance(error, StoreError | SandboxStartError):
@@ -72,45 +68,32 @@ def status_of(error: SignspotError) -> int:
     return 404 if str(error).startswith("there is no ") else 422
 
 
-async def _tell(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    assert isinstance(error, SignspotError)
-    root = request.app.state.bench.folder.root
-    return _answer(request, status_of(error), str(error).replace(str(root), root.name))  # no path of this machine
-
-
-async def _tell_system(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    """A file that is gone, or a disk that is full or may not be written; anything else is a fault of ours."""
-    assert isinstance(error, OSError)
-    if isinstance(error, FileNotFoundError):
-        return _answer(request, 404, "there is no such file any more")
-    if error.errno not in _NO_WRITING:
-        raise error
-    return _answer(request, 507, explain_write_failure(Path(Path(str(error.filename or "the file")).name), error))
-
-
-async def _tell_nobody(request: Request, error: Exception) -> PlainTextResponse:
-    return PlainTextResponse("", 499)  # whoever asked has gone
-
-
-async def _tell_no_text(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    return _answer(request, 422, "the request holds halves of characters (surrogates), which are no text")
-
-
-async def _tell_http(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    assert isinstance(error, HTTPException)
-    return _answer(request, error.status_code, str(error.detail))
-
-
-async def _tell_invalid(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    assert isinstance(error, RequestValidationError)
-    first: Any = error.errors()[0]
-    return _answer(request, 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-
-
-def _answer(request: Request, status: int, text: str) -> JSONResponse | PlainTextResponse:
+async def _answer_error(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
+    """Every error as a status and one line of text; as JSON for requests of the API."""
+    status, text = _describe(error, request.app.state.bench.folder.root)
     if request.url.path.startswith("/api"):
         return JSONResponse({"error": text}, status)
     return PlainTextResponse(text, status)
+
+
+def _describe(error: Exception, root: Path) -> tuple[int, str]:
+    """The HTTP status and the message of an error; an unexpected one is raised again, as it is a fault of ours."""
+    if isinstance(error, SignspotError):
+        return status_of(error), str(error).replace(str(root), root.name)  # no path of this machine
+    if isinstance(error, HTTPException):
+        return error.status_code, str(error.detail)
+    if isinstance(error, RequestValidationError):
+        first: Any = error.errors()[0]
+        return 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if isinstance(error, UnicodeEncodeError):
+        return 422, "the request contains unpaired surrogates, which are not text. Remove them"
+    if isinstance(error, ClientDisconnect):
+        return 499, ""
+    if isinstance(error, FileNotFoundError):
+        return 404, "the file was removed while the request was answered. Reload the page"
+    if isinstance(error, OSError) and error.errno in _NO_WRITING:
+        return 507, explain_write_failure(Path(Path(str(error.filename or "the file")).name), error)
+    raise error
 
 
 def serve(options: WorkbenchOptions, port: int, report: Callable[[str], None]) -> None:
@@ -119,7 +102,7 @@ def serve(options: WorkbenchOptions, port: int, report: Callable[[str], None]) -
     Args:
         options: what is served, and to whom.
         port: 0 for any that is free.
-        report: called with each address at which the workbench can be opened, once it can.
+        report: called with each address of the workbench once it can be opened.
 
     Raises:
         OptionsError: the address cannot be bound.
@@ -129,7 +112,7 @@ def serve(options: WorkbenchOptions, port: int, report: Callable[[str], None]) -
     app = create_app(options)
     plain = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
     settings = uvicorn.Config(app, timeout_graceful_shutdown=5, **plain)  # type: ignore[arg-type]
-    settings.load()  # before the address is told: whoever opens it at once does not wait for it
+    settings.load()  # before the address is reported: whoever opens it at once does not wait
     for address in addresses(access, bound.getsockname()[1]):
         report(address)
     uvicorn.Server(settings).run(sockets=[bound])
@@ -143,11 +126,11 @@ def bind(host: str, port: int) -> socket.socket:
     """
     bound = None
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(place)
-        bound.listen(2048)  # whoever comes before the server is ready waits
+        bound.bind(address)
+        bound.listen(2048)  # requests before the server is ready wait
     except OSError as error:
         if bound is not None:
             bound.close()
@@ -159,7 +142,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 def addresses(access: AccessPolicy, port: int) -> list[str]:
     """The addresses to open: one, or one for each role with its token."""
-    shown = "127.0.0.1" if is_loopback(access.host) else f"[{access.host}]" if ":" in access.host else access.host
+    host = "127.0.0.1" if is_loopback(access.host) else f"[{access.host}]" if ":" in access.host else access.host
     if not access.tokens:
-        return [f"http://{shown}:{port}/"]
-    return [f"{role.name.lower()}: http://{shown}:{port}/?token={token}" for token, role in access.tokens.items()]
+        return [f"http://{host}:{port}/"]
+    return [f"{role.name.lower()}: http://{host}:{port}/?token={token}" for token, role in access.tokens.items()]

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Dictionary, unique_ids
-from signspot.dictionary.json_file import save_dictionary
+from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError, StoreError
@@ -28,7 +28,7 @@ from signspot.web.worker import cut_video
 TEXTS = ("word", "variant", "signer", "source", "licence", "consent")
 _CONTEXT = 0.4  # seconds before and after a sign that are cut with it
 _MOST_ADDED = 200  # signs that become exemplars at once
-_PATIENCE = 60.0  # seconds that a change waits for another one
+_TIMEOUT = 60.0  # seconds that a change waits for another one
 
 
 def change(bench: Workbench, name: str, exemplar: str, values: dict[str, Any]) -> Exemplar:
@@ -49,21 +49,21 @@ def change(bench: Workbench, name: str, exemplar: str, values: dict[str, Any]) -
         raise OptionsError("a word needs at least one letter")
 
     def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
-        made = [_changed(each, texts, values) if each.id == exemplar else each for each in exemplars]
-        if made == exemplars and exemplar not in {each.id for each in exemplars}:
+        edited = [_changed(other, texts, values) if other.id == exemplar else other for other in exemplars]
+        if edited == exemplars and exemplar not in {other.id for other in exemplars}:
             raise OptionsError(f"there is no exemplar '{exemplar}' in '{name}'")
-        return made
+        return edited
 
-    found = _edit(bench, name, edit)
-    return next(each for each in found.exemplars if each.id == exemplar)
+    changed = _edit(bench, name, edit)
+    return next(other for other in changed.exemplars if other.id == exemplar)
 
 
 def _changed(exemplar: Exemplar, texts: dict[str, str], values: dict[str, Any]) -> Exemplar:
-    made = replace(exemplar, **texts)  # type: ignore[arg-type]
+    changed = replace(exemplar, **texts)  # type: ignore[arg-type]
     if "segment" in values:
         span = values["segment"]
-        made = replace(made, segment=None if span is None else Segment(max(0.0, float(span[0])), float(span[1])))
-    return made
+        changed = replace(changed, segment=None if span is None else Segment(max(0.0, float(span[0])), float(span[1])))
+    return changed
 
 
 def remove(bench: Workbench, name: str, exemplar: str) -> None:
@@ -74,37 +74,50 @@ def remove(bench: Workbench, name: str, exemplar: str) -> None:
     """
 
     def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
-        kept = [each for each in exemplars if each.id != exemplar]
-        if not kept:
+        remaining = [other for other in exemplars if other.id != exemplar]
+        if not remaining:
             raise DictionaryError("the last exemplar of a dictionary stays: an empty one cannot be opened")
-        return kept
+        return remaining
 
     _edit(bench, name, edit)
 
 
 def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
-    """Add a film or landmarks that lie in the dictionary's folder as an exemplar of a word.
+    """Add a video or .pose file of the dictionary's folder as an exemplar of a word.
 
     Returns:
         Its id.
     """
-    made: list[str] = []
+    ids: list[str] = []
 
     def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
-        new = _exemplar(bench.folder.dictionary(name), exemplars, path, word, texts)
-        made.append(new.id)
-        return [*exemplars, new]
+        home = bench.folder.dictionary(name)
+        others = _others(home, exemplars, path)
+        new = _exemplar(home, others, path, word, texts)
+        ids.append(new.id)
+        return [*others, new]
 
     _edit(bench, name, edit)
-    return made[0]
+    return ids[0]
+
+
+def _others(home: Path, exemplars: Iterable[Exemplar], path: Path) -> list[Exemplar]:
+    """The exemplars of a dictionary without a file that was just placed for a new one.
+
+    A folder without a list takes every file in it for an exemplar, of the word that its first folder is called.
+    """
+    if (home / DICTIONARY_FILE).is_file():
+        return list(exemplars)
+    placed = path.resolve()
+    return [exemplar for exemplar in exemplars if exemplar.path is None or exemplar.path.resolve() != placed]
 
 
 def _exemplar(home: Path, others: Iterable[Exemplar], path: Path, word: str, texts: dict[str, str]) -> Exemplar:
     """A new exemplar of a file in a dictionary's folder, whose id differs from all others'."""
     plain = _plain_word(word)
-    chosen = unique_ids([*(each.id + ".x" for each in others), path.relative_to(home).as_posix()])[-1]
-    known = {key: escape_control_characters(value) for key, value in texts.items() if key in TEXTS and key != "word"}
-    return replace(Exemplar(plain, chosen, path), **known)  # type: ignore[arg-type]
+    chosen = unique_ids([*(other.id + ".x" for other in others), path.relative_to(home).as_posix()])[-1]
+    details = {key: escape_control_characters(value) for key, value in texts.items() if key in TEXTS and key != "word"}
+    return replace(Exemplar(plain, chosen, path), **details)  # type: ignore[arg-type]
 
 
 def _plain_word(word: str) -> str:
@@ -114,7 +127,7 @@ def _plain_word(word: str) -> str:
     return plain
 
 
-def new_home(bench: Workbench, name: str) -> Path:
+def new_folder(bench: Workbench, name: str) -> Path:
     """The folder of a dictionary that is to be made.
 
     Raises:
@@ -137,7 +150,7 @@ def _changing(bench: Workbench) -> Iterator[None]:
         StoreError: another change takes too long.
     """
     try:
-        with FileLock(bench.folder.own / "dictionaries.lock", timeout=_PATIENCE):
+        with FileLock(bench.folder.state / "dictionaries.lock", timeout=_TIMEOUT):
             yield
     except Timeout as error:
         raise StoreError("another change of a dictionary does not end: try again later") from error
@@ -163,16 +176,16 @@ def add_upload(
     try:
         _plain_word(word)
         with _changing(bench):
-            home = new_home(bench, name) if new else _home(bench, name)
+            home = new_folder(bench, name) if new else _folder_of(bench, name)
             below = f"{home.relative_to(bench.folder.root).as_posix()}/media/{file_name(word)}"
             before = set((bench.folder.root / below).glob("*"))
             path = bench.folder.root / uploads.keep(bench.folder, upload, file, below)
             try:
-                others = () if new else open_dictionary(home).exemplars
+                others = [] if new else _others(home, open_dictionary(home).exemplars, path)
                 exemplar = _exemplar(home, others, path, word, texts)
                 save_dictionary(Dictionary([*others, exemplar]), home)
             except BaseException:
-                _take_back(path, before, home if new else None)
+                _remove_refused(path, before, home if new else None)
                 raise
     finally:
         uploads.remove(upload)
@@ -180,24 +193,24 @@ def add_upload(
     return exemplar.id
 
 
-def _take_back(path: Path, before: set[Path], new_home: Path | None) -> None:
+def _remove_refused(path: Path, before: set[Path], new_folder: Path | None) -> None:
     """Remove a file that was placed for an exemplar that is refused, and folders that are empty then."""
     with suppress(OSError):
         if path not in before:
             path.unlink()
         path.parent.rmdir()
         path.parent.parent.rmdir()
-        if new_home is not None:
-            new_home.rmdir()
+        if new_folder is not None:
+            new_folder.rmdir()
 
 
 def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
     """Cut a sign out of a video of the folder, with a little before and after, into a new file of a dictionary.
 
-    Of a video without pictures, or whose pictures may not be shown, its landmarks are cut out.
+    If the video has no frames, or people may not be shown, its landmarks are cut out.
     """
-    source, home = bench.folder.video(video), _home(bench, dictionary)
-    suffix = ".mp4" if source.is_shown else ".pose"
+    source, home = bench.folder.video(video), _folder_of(bench, dictionary)
+    suffix = ".mp4" if source.is_playable else ".pose"
     name = f"{file_name(Path(video).stem)}-{span.start:.2f}-{span.end:.2f}{suffix}"
     below = home.relative_to(bench.folder.root) / "media" / file_name(word)
     bench.folder.new_file(f"{below.as_posix()}/{name}", "the exemplar")  # refuses a folder that leads elsewhere
@@ -206,21 +219,21 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str)
     temporary = uploads.temporary_file(bench.folder, suffix)
     temporary.parent.mkdir(exist_ok=True)
     try:
-        if source.is_shown:
+        if source.is_playable:
             bench.worker.call(cut_video, source.path, wide, temporary, progress=silent)
         else:
-            some = _landmarks(bench, source).between(wide)
-            if not len(some):
+            part = _landmarks(bench, source).between(wide)
+            if not len(part):
                 raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
-            write_landmarks(replace(some, times=some.times - some.times[0]), temporary)
+            write_landmarks(replace(part, times=part.times - part.times[0]), temporary)
         return bench.folder.root / uploads.keep(bench.folder, temporary, name, below.as_posix())
     finally:
         uploads.remove(temporary)
 
 
 def _landmarks(bench: Workbench, video: VideoFile) -> Landmarks:
-    """The landmarks of a video: its own, or those that are known of its film."""
-    if video.landmarks is not None or not video.is_film:
+    """The landmarks of a video: from the .pose file beside it, or from the cache."""
+    if video.landmarks is not None or not video.has_frames:
         return open_landmarks(video.landmarks or video.path)
     if not bench.searcher.is_ready(video):
         raise OptionsError(f"the landmarks of '{video.name}' are not there yet: prepare it first")
@@ -233,13 +246,13 @@ def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) ->
     Returns:
         The ids of the exemplars that are new.
     """
-    known = {each.source for each in bench.searcher.dictionary(name).exemplars}
-    made: list[str] = []
+    sources = {exemplar.source for exemplar in bench.searcher.dictionary(name).exemplars}
+    ids: list[str] = []
     for spotting in spottings:
         source = f"{spotting.video}, {spotting.start:.2f}-{spotting.end:.2f} s, verified"
-        if spotting.decision != "yes" or source in known or len(made) == _MOST_ADDED:
+        if spotting.decision != "yes" or source in sources or len(ids) == _MOST_ADDED:
             continue
-        known.add(source)
+        sources.add(source)
         path = cut(bench, spotting.video, spotting.segment, name, spotting.word)
         texts = {
             "source": source,
@@ -247,8 +260,8 @@ def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) ->
             "licence": spotting.licence,
             "consent": spotting.consent,
         }
-        made.append(add(bench, name, path, spotting.word, texts))
-    return made
+        ids.append(add(bench, name, path, spotting.word, texts))
+    return ids
 
 
 def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
@@ -257,16 +270,16 @@ def vocabulary(bench: Workbench, name: str, target: Path) -> Path:
 
 
 def _edit(bench: Workbench, name: str, edit: Callable[[list[Exemplar]], list[Exemplar]]) -> Dictionary:
-    home = _home(bench, name)
+    home = _folder_of(bench, name)
     with _changing(bench):
-        known = open_dictionary(home)  # as it is now, whichever server changed it last
-        made = known.with_exemplars(edit(list(known.exemplars)))
-        save_dictionary(made, home)
+        dictionary = open_dictionary(home)  # as it is now, whichever server changed it last
+        edited = dictionary.with_exemplars(edit(list(dictionary.exemplars)))
+        save_dictionary(edited, home)
     bench.folder.listing(fresh=True)
     return bench.searcher.dictionary(name)
 
 
-def _home(bench: Workbench, name: str) -> Path:
+def _folder_of(bench: Workbench, name: str) -> Path:
     """The folder of a dictionary that may be changed: one in the served folder.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Spottings on their way out of the workbench: any format, one file or an archive of several; and decisions back in."""
+"""Export of spottings in any format, as one file or an archive of several; import of decisions."""
 
 import csv
 import io
@@ -82,21 +82,21 @@ def save(spottings: Sequence[Spotting], folder: ServedFolder, name: str, suffix:
 
 
 def _placed(spotting: Spotting, folder: ServedFolder) -> Spotting:
-    known = folder.listing().videos.get(spotting.video)
-    return spotting if known is None else replace(spotting, video=str(known.path))
+    video = folder.listing().videos.get(spotting.video)
+    return spotting if video is None else replace(spotting, video=str(video.path))
 
 
 def _labels(spottings: Iterable[Spotting], name: str) -> Export:
     """Labels for training: a person's yes has the confidence 1, their no 0; what is unsure is none."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "labels.jsonl"
-        write_records([_label(one) for one in spottings if one.decision != "unsure"], path)
+        write_records([_label(spotting) for spotting in spottings if spotting.decision != "unsure"], path)
         return Export(f"{file_name(name)}{LABELS}", _KINDS[".jsonl"], path.read_bytes())
 
 
 def _label(spotting: Spotting) -> Label:
-    made = label_of(spotting)
-    return replace(made, video=made.video.rpartition(".")[0] or made.video)
+    label = label_of(spotting)
+    return replace(label, video=label.video.rpartition(".")[0] or label.video)
 
 
 def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str, queue: str) -> tuple[str, int]:
@@ -110,7 +110,7 @@ def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str, 
     Raises:
         OptionsError: nobody has said yes or no yet.
     """
-    labels = [_label(one) for one in spottings if one.decision in ("yes", "no")]
+    labels = [_label(spotting) for spotting in spottings if spotting.decision in ("yes", "no")]
     if not labels:
         raise OptionsError("nobody has said yes or no in this queue yet: decide first")
     target = folder.new_file(f"labels/verified-{file_name(name)}-{queue}.jsonl", "the labels")
@@ -124,13 +124,13 @@ def save_labels(spottings: Iterable[Spotting], folder: ServedFolder, name: str, 
 
 def decisions(decisions: Iterable[Decision], items: Iterable[Item], name: str) -> Export:
     """Every decision that was ever made, undone ones included, as a table: who, when, how long, what."""
-    known = {item.item: item.spotting for item in items}
+    spottings = {item.item: item.spotting for item in items}
     text = io.StringIO()
     columns = ("spotted_word", "video", "time", *(field.name for field in fields(Decision)))
     table = csv.writer(text)
     table.writerow(columns)
     for decision in decisions:
-        spotting = known.get(decision.item)
+        spotting = spottings.get(decision.item)
         about = (spotting.word, spotting.video, spotting.time) if spotting else ("", "", "")
         table.writerow([_unformula(value) for value in (*about, *asdict(decision).values())])
     return Export(f"{file_name(name)}{DECISIONS}", _KINDS[".csv"], text.getvalue().encode())
@@ -152,30 +152,31 @@ def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Decisio
         items: of the queue.
         annotator: whose decisions these are.
     """
-    by_place: dict[tuple[str, str], list[Item]] = {}
-    for each in items:
-        by_place.setdefault((Path(each.spotting.video).name, each.spotting.exemplar), []).append(each)
-    found: dict[int, Decision] = {}
-    own: list[Spotting] = []
+    by_exemplar: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        by_exemplar.setdefault((Path(item.spotting.video).name, item.spotting.exemplar), []).append(item)
+    decisions: dict[int, Decision] = {}
+    unmatched: list[Spotting] = []
     for spotting in read_spottings(path):
-        item = _nearest(spotting, by_place.get((Path(spotting.video).name, spotting.exemplar), []))
+        nearest = _nearest(spotting, by_exemplar.get((Path(spotting.video).name, spotting.exemplar), []))
         if not spotting.decision and spotting.source is not LabelSource.VERIFIED:
             continue
-        if item is None:
-            own.append(spotting)
+        if nearest is None:
+            unmatched.append(spotting)
         else:
             answer: Answer = spotting.decision or "yes"
-            if spotting.word != item.spotting.word:
+            if spotting.word != nearest.spotting.word:
                 answer = "word"
-            elif answer == "yes" and spotting.variant not in ("", item.spotting.variant):
+            elif answer == "yes" and spotting.variant not in ("", nearest.spotting.variant):
                 answer = "variant"
-            found[item.item] = _decision(item, annotator, answer, spotting)
+            decisions[nearest.item] = _decision(nearest, annotator, answer, spotting)
     for item in items:
-        if item.item in found and found[item.item].answer == "no":
-            named = [one for one in own if _is_over(one, item) and one.word != item.spotting.word]
-            if named:
-                found[item.item] = _decision(item, annotator, "word", named[0])
-    return list(found.values())
+        if item.item in decisions and decisions[item.item].answer == "no":
+            others = (one for one in unmatched if _is_over(one, item) and one.word != item.spotting.word)
+            named = next(others, None)
+            if named is not None:
+                decisions[item.item] = _decision(item, annotator, "word", named)
+    return list(decisions.values())
 
 
 def _nearest(spotting: Spotting, items: Sequence[Item]) -> Item | None:

@@ -16,7 +16,8 @@ from signspot.io.files import explain_write_failure
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.video import MEDIA_SUFFIXES
 
-OWN_FOLDER = ".signspot"  # in the served folder: database, thumbnails, recordings
+STATE_FOLDER = ".signspot"  # in the served folder: database, uploads that are being received, media
+MEDIA_FOLDER = "media"  # in the state folder: thumbnails and playable copies
 RUNS, ENCODERS = "runs", "encoders"  # where jobs write
 _DICTIONARY_NAMES = ("dictionary", "dictionary-video", "signs")
 _NO_FOOTAGE = ("truth", "labels", RUNS, ENCODERS, "exports")
@@ -33,17 +34,17 @@ class VideoFile:
     changed: int  # nanoseconds
     subtitles: Path | None = None
     landmarks: Path | None = None  # a .pose file of the same name beside it
-    pixels: bool = True  # its pictures may be shown
+    pixels: bool = True  # its frames may be shown
 
     @property
-    def is_film(self) -> bool:
-        """Whether the file holds pictures."""
+    def has_frames(self) -> bool:
+        """Whether the file is a video, not landmarks alone."""
         return self.path.suffix.lower() != ".pose"
 
     @property
-    def is_shown(self) -> bool:
-        """Whether there are pictures to play."""
-        return self.is_film and self.pixels
+    def is_playable(self) -> bool:
+        """Whether a page may play it as a video."""
+        return self.has_frames and self.pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class ServedFolder:
 
     root: Path
     others: Sequence[Path] = ()  # dictionaries that lie elsewhere
-    pixels: bool = True  # pictures of people may be shown and kept
+    pixels: bool = True  # people may be shown, and videos of them added
     _listing: Listing | None = field(default=None, init=False, repr=False)
     _listed: float = field(default=-1e9, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -72,14 +73,14 @@ class ServedFolder:
         self.root = self.root.resolve()
 
     @property
-    def own(self) -> Path:
-        """The folder of the workbench itself; it is made if need be."""
-        place = self.root / OWN_FOLDER
+    def state(self) -> Path:
+        """The folder of the workbench's own files; created on demand."""
+        path = self.root / STATE_FOLDER
         try:
-            place.mkdir(exist_ok=True)
+            path.mkdir(exist_ok=True)
         except OSError as error:
-            raise OutputError(explain_write_failure(place, error)) from error
-        return place
+            raise OutputError(explain_write_failure(path, error)) from error
+        return path
 
     def listing(self, *, fresh: bool = False) -> Listing:
         """Contents of the folder; at most two seconds old, or made anew."""
@@ -98,24 +99,24 @@ class ServedFolder:
         path_inside(
             self.root, name, "the video"
         )  # refuses traversal and links that lead out, before anything is looked up
-        found = self.listing().videos.get(name) or self.listing(fresh=True).videos.get(name)
-        if found is None:
+        video = self.listing().videos.get(name) or self.listing(fresh=True).videos.get(name)
+        if video is None:
             raise FormatError(f"there is no video '{name}' in the folder")
-        return found
+        return video
 
     def dictionary(self, name: str) -> Path:
         """A dictionary's folder or file by its name."""
-        found = self.listing().dictionaries.get(name) or self.listing(fresh=True).dictionaries.get(name)
-        if found is None:
+        path = self.listing().dictionaries.get(name) or self.listing(fresh=True).dictionaries.get(name)
+        if path is None:
             raise FormatError(f"there is no dictionary '{name}' in the folder")
-        return found
+        return path
 
     def run(self, name: str) -> Path:
         """The folder of an annotation run by its name."""
-        found = self.listing(fresh=True).runs.get(name)
-        if found is None:
+        path = self.listing(fresh=True).runs.get(name)
+        if path is None:
             raise FormatError(f"there is no annotation run '{name}' in the folder")
-        return found
+        return path
 
     def new_file(self, name: str, what: str) -> Path:
         """The path of a file that may be written, inside the folder and not among the workbench's own.
@@ -131,7 +132,7 @@ class ServedFolder:
     def contains(self, path: Path) -> bool:
         """Whether a file really lies in the folder, or in one of the dictionaries that were given."""
         real = path.resolve()
-        return any(real.is_relative_to(place.resolve()) for place in (self.root, *self.others))
+        return any(real.is_relative_to(folder.resolve()) for folder in (self.root, *self.others))
 
 
 def _scan(folder: ServedFolder) -> Listing:
@@ -140,34 +141,39 @@ def _scan(folder: ServedFolder) -> Listing:
     subtitles: dict[str, str] = {}
     dictionaries = {f"+{other.name}": other for other in folder.others}
     runs: dict[str, Path] = {}
-    waiting = [root]
-    while waiting:
-        place = waiting.pop()
-        relative = place.relative_to(root).as_posix()
-        below = "" if place == root else f"{relative}/"
-        with os.scandir(place) as found:
-            entries = [entry for entry in found if not entry.name.startswith(".")]
+    pending = [root]
+    while pending:
+        current = pending.pop()
+        relative = current.relative_to(root).as_posix()
+        below = "" if current == root else f"{relative}/"
+        try:
+            with os.scandir(current) as scanned:
+                entries = [entry for entry in scanned if not entry.name.startswith(".")]
+        except FileNotFoundError:
+            if current == root:
+                raise
+            continue  # removed meanwhile
         names = {entry.name for entry in entries}
-        if place != root and _is_dictionary(place, names):
-            dictionaries[relative] = place
+        if current != root and _is_dictionary(current, names):
+            dictionaries[relative] = current
             continue
-        if place != root and STORE_FILE in names:
-            runs[relative] = place
+        if current != root and STORE_FILE in names:
+            runs[relative] = current
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _NO_FOOTAGE or entry.name == RUNS:
-                    waiting.append(Path(entry.path))
+                    pending.append(Path(entry.path))
             elif entry.is_file(follow_symlinks=False):
-                _note(entry, below, media, subtitles)
+                _register(entry, below, media, subtitles)
     return Listing(_videos(folder, media, subtitles), dict(sorted(dictionaries.items())), dict(sorted(runs.items())))
 
 
-def _is_dictionary(place: Path, names: set[str]) -> bool:
-    return bool(names & {DICTIONARY_FILE, BSLDICT_FILE}) or (place.name in _DICTIONARY_NAMES and bool(names))
+def _is_dictionary(path: Path, names: set[str]) -> bool:
+    return bool(names & {DICTIONARY_FILE, BSLDICT_FILE}) or (path.name in _DICTIONARY_NAMES and bool(names))
 
 
-def _note(
+def _register(
     entry: "os.DirEntry[str]", below: str, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]
 ) -> None:
     """Remember a file of the folder `below` by its name without suffix; texts alone, since there are thousands."""
@@ -183,15 +189,18 @@ def _note(
 def _videos(
     folder: ServedFolder, media: dict[str, list["os.DirEntry[str]"]], subtitles: dict[str, str]
 ) -> dict[str, VideoFile]:
-    found: dict[str, VideoFile] = {}
+    videos: dict[str, VideoFile] = {}
     for stem, entries in media.items():
         poses = [entry.path for entry in entries if entry.name.lower().endswith(".pose")]
-        films = [entry for entry in entries if not entry.name.lower().endswith(".pose")]
-        for entry in films or entries:
-            state = entry.stat()
+        with_frames = [entry for entry in entries if not entry.name.lower().endswith(".pose")]
+        for entry in with_frames or entries:
+            try:
+                state = entry.stat()
+            except FileNotFoundError:  # removed meanwhile
+                continue
             name = f"{stem}.{entry.name.rpartition('.')[2]}"
             if name.isprintable() or name.encode("utf-8", "replace").decode() == name:
                 landmarks = Path(poses[0]) if poses else None
                 beside = Path(subtitles[stem]) if stem in subtitles else None, landmarks, folder.pixels
-                found[name] = VideoFile(name, Path(entry.path), state.st_size, state.st_mtime_ns, *beside)
-    return dict(sorted(found.items()))
+                videos[name] = VideoFile(name, Path(entry.path), state.st_size, state.st_mtime_ns, *beside)
+    return dict(sorted(videos.items()))

@@ -1,4 +1,4 @@
-"""Removal of a signer or a video from what the server keeps: videos, exports, questions and answers, jobs, pictures."""
+"""Removal of a signer or a video from what the server keeps: videos, exports, items and decisions, jobs, thumbnails."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,19 +12,18 @@ from signspot.annotation.store import Database
 from signspot.applications.forgetting import Person, Removal, Step, in_file, remove_file, remove_lines
 from signspot.errors import FormatError, OptionsError
 from signspot.web import tables
-from signspot.web.folder import OWN_FOLDER, ServedFolder
+from signspot.web.folder import MEDIA_FOLDER, STATE_FOLDER, ServedFolder
 
 _FORGOTTEN = "(forgotten)"  # in place of a video's name in the name of a queue, or in the message of a job
-_WORKBENCH = "workbench.sqlite"  # in the own folder of a served one
 
 
 class ServerData:
     """Finds data of the server, for `signspot.applications.forgetting`."""
 
-    folder = OWN_FOLDER
+    folder = STATE_FOLDER
 
     def in_folder(self, person: Person, root: Path) -> Iterator[Step]:
-        """Videos, exports, questions with their answers, jobs and pictures of a folder that `serve` serves."""
+        """Videos, exports, items with their decisions, jobs and thumbnails of a folder that `serve` serves."""
         for video in ServedFolder(root).listing().videos.values():
             if person.is_file(video.path):
                 person.learn([video.path])
@@ -38,15 +37,15 @@ class ServerData:
         for path in sorted((root / "exports").glob("*")):
             with suppress(OptionsError, FormatError):
                 yield from in_file(person, path)
-        if (root / OWN_FOLDER / _WORKBENCH).is_file():
-            address = URL.create("sqlite", database=str(root / OWN_FOLDER / _WORKBENCH))
+        if (root / STATE_FOLDER / tables.FILE).is_file():
+            address = URL.create("sqlite", database=str(root / STATE_FOLDER / tables.FILE))
             yield from self.in_database(person, address) or ()
-        pictures = sorted(path for path in (root / OWN_FOLDER / "pictures").glob("*") if path.is_file())
-        if pictures:  # named by digests, so nobody knows whose they are; they are made again when they are wanted
+        media = sorted(path for path in (root / STATE_FOLDER / MEDIA_FOLDER).glob("*") if path.is_file())
+        if media:  # named by digests, so nobody knows whom they show; the server makes them again on demand
             removal = Removal(
-                "pictures", f"{root / OWN_FOLDER / 'pictures'}: all {len(pictures)}, made again when wanted"
+                "thumbnails", f"{root / STATE_FOLDER / MEDIA_FOLDER}: all {len(media)}, made again on demand"
             )
-            yield Step((removal,), partial(_remove_all, pictures))
+            yield Step((removal,), partial(_remove_all, media))
 
     def in_database(self, person: Person, address: Any) -> Iterator[Step] | None:
         """Questions about the person's videos, all answers to them, and jobs on them; None: no server keeps any there.
@@ -60,6 +59,7 @@ class ServerData:
             if not database.run(lambda connection: inspect(connection).has_table(tables.items.name)):
                 return None
             named = [str(row["video"]) for row in database.rows(select(tables.items.c.video).distinct(), 1000)]
+            named += [str(row["video"]) for row in database.rows(select(tables.signs.c.video), 1000)]
             named += [str(row["title"]) for row in database.rows(select(tables.jobs.c.title).distinct(), 1000)]
             name = database.name
         finally:
@@ -88,6 +88,7 @@ def _forget_asked(address: Any, video: str) -> None:
         emptied = and_(queues.c.id.in_({queue for queue, _ in asked}), queues.c.id.not_in(select(items.c.queue)))
         connection.execute(queues.delete().where(emptied))
         connection.execute(jobs.delete().where(jobs.c.title == video))
+        connection.execute(tables.signs.delete().where(tables.signs.c.video == video))
         for table, column in ((queues, queues.c.name), (jobs, jobs.c.message)):
             for key, text in connection.execute(select(table.c.id, column).where(column.contains(video))).fetchall():
                 values = {column.name: text.replace(video, _FORGOTTEN)}

@@ -1,4 +1,4 @@
-"""Long work in the background: rows of the database, each run in a child process; a killed server loses none."""
+"""Jobs in the background: rows of the database, each run in a child process; none is lost when a server is killed."""
 
 import json
 import logging
@@ -18,16 +18,16 @@ from signspot.errors import FormatError, OptionsError, SandboxLimitError, Sandbo
 from signspot.io.checks import check_text, parse_json, quoted
 from signspot.io.sandbox import Limits, Sandbox
 from signspot.web import tables
-from signspot.web.folder import OWN_FOLDER
+from signspot.web.folder import STATE_FOLDER
 from signspot.web.worker import JobSettings, run_job
 
 logger = logging.getLogger(__name__)
 
 KINDS = ("prepare", "annotate", "adapt")
 ACTIVE = ("waiting", "running")
-_MOST_ATTEMPTS = 5  # of a job whose server dies again and again
-_POLL = 2.0  # seconds after which jobs are looked for that another server of the folder was asked for
-_PAUSE = 2.0  # seconds before something that failed is tried again
+_MOST_ATTEMPTS = 5  # of a job during which the server was killed
+_POLL = 2.0  # seconds between two queries for jobs that another server of the folder added
+_PAUSE = 2.0  # seconds before a failed step is tried again
 _LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=32 << 30, file_size=1 << 40)  # of one job
 
 
@@ -38,17 +38,19 @@ class Jobs:
     database: Database
     settings: JobSettings
     _stop: threading.Event = field(default_factory=threading.Event, init=False)
-    _news: threading.Event = field(default_factory=threading.Event, init=False)  # a job was added, or another ends
+    _wake_up: threading.Event = field(
+        default_factory=threading.Event, init=False
+    )  # a job was added, or the server stops
     _thread: threading.Thread | None = field(default=None, init=False)
     _sandbox: Sandbox = field(default_factory=lambda: Sandbox(_LIMITS, environment={}), init=False)
     _running: str = field(default="", init=False)
     _lock: FileLock = field(init=False)
 
     def __post_init__(self) -> None:
-        self._lock = FileLock(Path(self.settings.folder) / OWN_FOLDER / "jobs.lock")
+        self._lock = FileLock(Path(self.settings.folder) / STATE_FOLDER / "jobs.lock")
 
     def add(self, kind: str, title: str, spec: Mapping[str, Any]) -> str:
-        """Put a job into the line; one that is there already, waiting or running, is not added twice.
+        """Add a job; an equal one that is waiting or running is not added twice.
 
         Returns:
             Its id.
@@ -60,9 +62,9 @@ class Jobs:
         def work(connection: Connection) -> str:
             table = tables.jobs
             same = and_(table.c.kind == kind, table.c.spec == text, table.c.state.in_(ACTIVE))
-            known = connection.execute(select(table.c.id).where(or_(same, table.c.id == chosen))).scalar()
-            if known is not None:
-                return str(known)
+            existing = connection.execute(select(table.c.id).where(or_(same, table.c.id == chosen))).scalar()
+            if existing is not None:
+                return str(existing)
             row = {
                 **{"id": chosen, "kind": kind, "title": title, "spec": text, "state": "waiting", "stage": ""},
                 **{"done": 0, "total": 0, "message": "", "created": time.time(), "attempts": 0},
@@ -71,16 +73,16 @@ class Jobs:
             return chosen
 
         added = self.database.run(work)
-        self._news.set()
+        self._wake_up.set()
         return added
 
     def all(self, most: int = 50) -> list[dict[str, Any]]:
-        """Jobs, those that are not over first, then the latest."""
+        """Jobs: first those that have not ended, then the latest."""
         table = tables.jobs
         over = table.c.state.not_in(ACTIVE)
-        wanted = select(table).order_by(over, table.c.created.desc()).limit(most)
-        found = self.database.run(lambda connection: connection.execute(wanted).mappings().all())
-        return [_job(row) for row in found]
+        query = select(table).order_by(over, table.c.created.desc()).limit(most)
+        rows = self.database.run(lambda connection: connection.execute(query).mappings().all())
+        return [_job(row) for row in rows]
 
     def get(self, job: str) -> dict[str, Any]:
         """One job.
@@ -88,26 +90,26 @@ class Jobs:
         Raises:
             FormatError: there is none.
         """
-        wanted = select(tables.jobs).where(tables.jobs.c.id == job)
-        found = self.database.run(lambda connection: connection.execute(wanted).mappings().first())
-        if found is None:
+        query = select(tables.jobs).where(tables.jobs.c.id == job)
+        row = self.database.run(lambda connection: connection.execute(query).mappings().first())
+        if row is None:
             raise FormatError(f"there is no job '{job}'")
-        return _job(found)
+        return _job(row)
 
     def cancel(self, job: str) -> None:
-        """Stop a job; what it did stays, and `resume` goes on from there."""
+        """Stop a job; its results so far stay, and `resume` continues from there."""
         self.get(job)
         self._set(job, ACTIVE, state="cancelled", ended=time.time())
         if self._running == job:
             self._sandbox.close()
 
     def resume(self, job: str) -> None:
-        """Put a job that was cancelled or failed back into the line."""
+        """Let a cancelled or failed job wait again."""
         self._set(job, ("cancelled", "failed"), state="waiting", message="", ended=None, attempts=0)
-        self._news.set()
+        self._wake_up.set()
 
     def clear(self) -> None:
-        """Forget the jobs that are over."""
+        """Remove the jobs that have ended."""
         over = delete(tables.jobs).where(tables.jobs.c.state.not_in(ACTIVE))
         self.database.run(lambda connection: connection.execute(over).rowcount)
 
@@ -117,14 +119,14 @@ class Jobs:
         return self.database.run(lambda connection: connection.execute(changed).rowcount > 0)
 
     def start(self) -> None:
-        """Begin to work through the jobs, in a thread."""
+        """Start the thread that runs the jobs."""
         self._thread = threading.Thread(target=self._work, name="signspot-jobs", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the job at work; it is waiting when a server comes back."""
+        """Stop the running job; it waits for the next server."""
         self._stop.set()
-        self._news.set()
+        self._wake_up.set()
         while self._thread is not None and self._thread.is_alive():
             self._sandbox.close()
             self._thread.join(0.2)
@@ -137,18 +139,18 @@ class Jobs:
                     while not self._stop.is_set():
                         job = self._next()
                         if job is None:
-                            self._news.wait(_POLL)
-                            self._news.clear()
+                            self._wake_up.wait(_POLL)
+                            self._wake_up.clear()
                         else:
                             self._run(job)
-            except Timeout:  # another server of this folder runs the jobs
+            except Timeout:  # another server of this folder runs them
                 self._stop.wait(_PAUSE)
-            except Exception:  # the database went away: jobs go on when it is back
+            except Exception:  # the database is not reachable: jobs continue when it is
                 logger.exception("jobs are paused")
                 self._stop.wait(_PAUSE)
 
     def _revive(self) -> None:
-        """Put jobs whose server was killed back into the line; whoever holds the lock runs all jobs."""
+        """Let jobs whose server was killed wait again; only the server with the lock runs jobs."""
         table = tables.jobs
         running = select(table).where(table.c.state == "running")
         for row in self.database.run(lambda connection: connection.execute(running).mappings().all()):
@@ -159,8 +161,8 @@ class Jobs:
     def _next(self) -> str | None:
         table = tables.jobs
         first = select(table.c.id).where(table.c.state == "waiting").order_by(table.c.created).limit(1)
-        found = self.database.run(lambda connection: connection.execute(first).scalar())
-        return None if found is None else str(found)
+        job = self.database.run(lambda connection: connection.execute(first).scalar())
+        return None if job is None else str(job)
 
     def _run(self, job: str) -> None:
         now, attempt = time.time(), tables.jobs.c.attempts + 1
@@ -168,7 +170,7 @@ class Jobs:
             return
         self._running = job
         try:
-            if self.get(job)["state"] == "running":  # it was not cancelled meanwhile
+            if self.get(job)["state"] == "running":  # not cancelled in the meantime
                 self._sandbox.call(f"{run_job.__module__}:{run_job.__name__}", job, self.settings)
         except SandboxStartError as error:
             self._set(job, ("running",), state="waiting", message=str(error))
@@ -183,9 +185,9 @@ class Jobs:
 
 
 def _job(row: RowMapping) -> dict[str, Any]:
-    """A job, out of the database.
+    """A job as stored in the database.
 
     Raises:
-        FormatError: what it is about is damaged.
+        FormatError: its arguments are damaged.
     """
     return {**row, "spec": parse_json(check_text(row["spec"], "a job"), f"the job {quoted(row['id'])}")}

@@ -1,4 +1,4 @@
-"""Pictures and films for the pages: thumbnails, copies that browsers play, skeletons; made once and kept."""
+"""Images and videos for the pages: thumbnails, copies that browsers play, skeletons; made once and cached."""
 
 import hashlib
 import threading
@@ -27,40 +27,40 @@ _LIMBS = ((11, 12), (11, 13), (13, 15), (12, 14), (14, 16))
 _FINGERS = tuple((base + joint, base + joint + 1) for base in (1, 5, 9, 13, 17) for joint in range(3))
 _PALM = ((0, 1), (0, 5), (5, 9), (9, 13), (13, 17), (0, 17))
 HAND_LINES = _PALM + _FINGERS
-_played: dict[str, bool] = {}  # key of a video → whether every browser plays it as it is
+_playable: dict[str, bool] = {}  # key of a video → whether every browser plays it without a copy
 _making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
 
 @dataclass(frozen=True, slots=True)
-class PictureCache:
-    """The folder of pictures, and what they may show."""
+class MediaCache:
+    """The folder of thumbnails and copies, and what they may show."""
 
     folder: Path
     landmarks: Path | None  # the cache of landmarks
     worker: Worker
-    pixels: bool = True  # people may be shown; else skeletons of them are
+    pixels: bool = True  # people may be shown; otherwise skeletons are drawn
 
 
-def thumbnail_of(path: Path, time: float | None, kept: PictureCache) -> Path:
-    """A small JPEG picture of a video, or of a skeleton where there is no film, or none may be shown.
+def thumbnail_of(path: Path, time: float | None, cache: MediaCache) -> Path:
+    """A JPEG thumbnail of a video; of its skeleton where it has no frames, or people may not be shown.
 
     Args:
         path: a video or a .pose file.
         time: seconds; None: the middle.
-        kept: the pictures that were made before.
+        cache: thumbnails that were made before.
 
     Raises:
-        SignspotError: nothing can be seen of it.
+        SignspotError: the file has nothing to show.
     """
-    drawn = path.suffix.lower() == ".pose" or not kept.pixels
-    target = kept.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
+    drawn = path.suffix.lower() == ".pose" or not cache.pixels
+    target = cache.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
     if target.is_file():
         return target
     with _making:
         image = (
-            _skeleton_picture(path, time, kept.landmarks)
+            _skeleton_image(path, time, cache.landmarks)
             if drawn
-            else kept.worker.call(make_thumbnail, path, time, _HEIGHT)
+            else cache.worker.call(make_thumbnail, path, time, _HEIGHT)
         )
     _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
     with atomic_write(target) as temporary:
@@ -69,7 +69,7 @@ def thumbnail_of(path: Path, time: float | None, kept: PictureCache) -> Path:
 
 
 def playable(path: Path, folder: Path, worker: Worker) -> Path:
-    """The film itself where every browser plays it, else a copy in H.264, made once.
+    """The video itself where every browser plays it, otherwise a copy in H.264, made once.
 
     Raises:
         VideoError: it cannot be read.
@@ -78,9 +78,9 @@ def playable(path: Path, folder: Path, worker: Worker) -> Path:
     target = folder / f"{key}.mp4"
     if target.is_file():
         return target
-    if key not in _played:
-        _played[key] = worker.call(is_playable, path)
-    if _played[key]:
+    if key not in _playable:
+        _playable[key] = worker.call(is_playable, path)
+    if _playable[key]:
         return path
     with _making:
         if not target.is_file():
@@ -91,47 +91,49 @@ def playable(path: Path, folder: Path, worker: Worker) -> Path:
 
 def _key(path: Path, what: str) -> str:
     state = path.stat()
-    told = f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{what}"
-    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    text = f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{what}"
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def skeleton(source: Path, cache: Path | None, span: Segment) -> dict[str, Any]:
-    """The body and hand points of some seconds, as the pages draw them over a film.
+    """The body and hand points of a segment, as the pages draw them over a video.
 
     Args:
         source: a video whose landmarks are in the cache, or a .pose file.
         cache: folder of landmarks.
-        span: seconds; at most twenty of them are given.
+        span: of which at most the first twenty seconds are returned.
 
     Returns:
-        `times`, `body`, `left` and `right`: of each frame a list of [x, y] in [0, 1], null where nothing is seen.
+        `times`, `body`, `left` and `right`: of each frame a list of [x, y] in [0, 1], null if it is not visible.
     """
-    found = open_landmarks(source) if source.suffix.lower() == ".pose" else landmarks_of(source, cache)
-    some = found.between(Segment(span.start, min(span.end, span.start + _MOST_SECONDS)))
-    body = some.body[:, _BODY, :2]
+    landmarks = open_landmarks(source) if source.suffix.lower() == ".pose" else landmarks_of(source, cache)
+    part = landmarks.between(Segment(span.start, min(span.end, span.start + _MOST_SECONDS)))
+    body = part.body[:, _BODY, :2]
     return {
-        "times": [round(float(time), 3) for time in some.times],
-        "aspect": found.aspect,
+        "times": [round(float(time), 3) for time in part.times],
+        "aspect": landmarks.aspect,
         "body": _points(body),
-        "left": _points(some.left_hand[..., :2]),
-        "right": _points(some.right_hand[..., :2]),
+        "left": _points(part.left_hand[..., :2]),
+        "right": _points(part.right_hand[..., :2]),
         "lines": HAND_LINES,
     }
 
 
 def _points(points: Any) -> list[list[list[float] | None]]:
-    seen = np.isfinite(points).all(axis=-1)
-    rounded = np.where(seen[..., None], np.round(points, 4), 0).tolist()
+    finite = np.isfinite(points).all(axis=-1)
+    rounded = np.where(finite[..., None], np.round(points, 4), 0).tolist()
     return [
-        [place if shown else None for place, shown in zip(row, flags, strict=True)]
-        for row, flags in zip(rounded, seen.tolist(), strict=True)
+        [point if visible else None for point, visible in zip(row, flags, strict=True)]
+        for row, flags in zip(rounded, finite.tolist(), strict=True)
     ]
 
 
-def _skeleton_picture(path: Path, time: float | None, cache: Path | None) -> Any:
+def _skeleton_image(path: Path, time: float | None, cache: Path | None) -> Any:
     """(H, W, 3) one frame of landmarks, drawn."""
     if path.suffix.lower() != ".pose" and not (cache and has_landmarks(path, cache)):
-        raise OptionsError(f"there is no picture of '{path.name}': people are not shown, and it is not prepared yet")
+        raise OptionsError(
+            f"there is no thumbnail of '{path.name}': people are not shown here, and it is not prepared yet"
+        )
     landmarks = open_landmarks(path) if path.suffix.lower() == ".pose" else landmarks_of(path, cache)
     middle = landmarks.duration / 2 if time is None else time
     index = min(len(landmarks) - 1, int(middle * landmarks.fps))
@@ -142,23 +144,23 @@ def _skeleton_picture(path: Path, time: float | None, cache: Path | None) -> Any
     for hand, colour in ((frame.left_hand, (0, 114, 178)), (frame.right_hand, (213, 94, 0))):
         _draw(image, hand[0, :, :2], HAND_LINES, colour)
     if np.isfinite(frame.body[0, 0, :2]).all():
-        place = frame.body[0, 0, :2] * size
-        cv2.circle(image, (int(place[0]), int(place[1])), _SIDE // 14, (40, 60, 80), 2, cv2.LINE_AA)
+        nose = frame.body[0, 0, :2] * size
+        cv2.circle(image, (int(nose[0]), int(nose[1])), _SIDE // 14, (40, 60, 80), 2, cv2.LINE_AA)
     return image
 
 
 def _draw(image: Any, points: Any, lines: Any, colour: tuple[int, int, int]) -> None:
     size = np.array(image.shape[1::-1])
-    for one, other in lines:
-        if np.isfinite(points[[one, other]]).all():
-            first, last = (points[each] * size for each in (one, other))
+    for start, end in lines:
+        if np.isfinite(points[[start, end]]).all():
+            first, last = (points[point] * size for point in (start, end))
             ends = (int(first[0]), int(first[1])), (int(last[0]), int(last[1]))
             cv2.line(image, *ends, colour, 3, cv2.LINE_AA)
 
 
-def landmarks_seen(landmarks: Landmarks) -> float:
-    """The share of frames in which a hand is seen, for the hint that hands should be in view."""
+def share_with_hands(landmarks: Landmarks) -> float:
+    """The share of frames in which a hand is visible."""
     if not len(landmarks):
         return 0.0
-    seen = np.isfinite(landmarks.left_hand[:, 0, 0]) | np.isfinite(landmarks.right_hand[:, 0, 0])
-    return float(seen.mean())
+    visible = np.isfinite(landmarks.left_hand[:, 0, 0]) | np.isfinite(landmarks.right_hand[:, 0, 0])
+    return float(visible.mean())

@@ -1,4 +1,4 @@
-"""The pages: rendered by the server in the visitor's language; everything that moves is in small scripts."""
+"""The pages: rendered by the server in the visitor's language; scripts in `static/` do the rest."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
@@ -27,17 +27,17 @@ COOKIE = "signspot-language"
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Every language that the pages speak, English first."""
-    found = [each.name.removesuffix(".json") for each in (files("signspot.web") / "strings").iterdir()]
-    return tuple(sorted((name for name in found if not name.startswith("_")), key=lambda name: (name != DEFAULT, name)))
+    """Every language of the pages, English first."""
+    names = [file.name.removesuffix(".json") for file in (files("signspot.web") / "strings").iterdir()]
+    return tuple(sorted((name for name in names if not name.startswith("_")), key=lambda name: (name != DEFAULT, name)))
 
 
 @cache
 def strings(language: str) -> Mapping[str, str]:
     """All texts of a language by key."""
     text = (files("signspot.web") / "strings" / f"{language}.json").read_text(encoding="utf-8")
-    found: dict[str, str] = json.loads(text)
-    return found
+    texts: dict[str, str] = json.loads(text)
+    return texts
 
 
 def preferred_language(cookie: str | None, accepted: str) -> str:
@@ -53,36 +53,36 @@ def preferred_language(cookie: str | None, accepted: str) -> str:
 
 def translator(language: str) -> Callable[..., str]:
     """The function that templates call: a key and values give the text; an unknown key shows itself."""
-    known, english = strings(language), strings(DEFAULT)
+    texts, english = strings(language), strings(DEFAULT)
 
     def say(key: str, **values: object) -> str:
-        return (known.get(key) or english.get(key) or key).format(**values)
+        return (texts.get(key) or english.get(key) or key).format(**values)
 
     return say
 
 
 router = APIRouter(include_in_schema=False)
-_PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare")
+_PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare", "try")
 _SHOWN_VIDEOS = 60  # on one page of the library
 
 
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(str(files("signspot.web") / "templates")),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["clock"] = clock
-    return made
+    environment.filters["clock"] = clock
+    return environment
 
 
 _templates = _environment()
 
 
 def prepare(bench: Workbench) -> None:
-    """Do before the first visitor comes what would make them wait: read the folder, compile the first page."""
+    """Read the folder and compile the first page, so that the first visitor does not wait."""
     bench.folder.listing()
     _templates.get_template("library.html")
 
@@ -92,27 +92,31 @@ def _language(request: Request) -> str:
 
 
 def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
-    spoken = _language(request)
+    language = _language(request)
     role = request.scope.get("role", Role.LOOK)
-    known = strings(spoken)
-    scripts = {key: text for key, text in {**strings("en"), **known}.items() if key.startswith("js.")}
+    texts = strings(language)
+    scripts = {key: text for key, text in {**strings("en"), **texts}.items() if key.startswith("js.")}
     pixels = request.app.state.bench.options.pixels
-    data = {"strings": scripts, "language": spoken, "role": int(role), "pixels": pixels, **values.pop("data", {})}
+    data = {"strings": scripts, "language": language, "role": int(role), "pixels": pixels, **values.pop("data", {})}
     text = _templates.get_template(f"{name}.html").render(
-        t=translator(spoken), page=name, pages=_PAGES, language=spoken, languages=languages(),
+        t=translator(language), page=name, pages=_PAGES, language=language, languages=languages(),
         role=int(role), version=VERSION, data=data, **values,
     )  # fmt: skip
     return HTMLResponse(text, headers={"cache-control": "no-store"})
 
 
 @router.get("/")
-def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int = 0) -> HTMLResponse:
-    """The library."""
+@router.get("/library")
+def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int = 0) -> Response:
+    """The library; an empty folder opens with the page "Try it"."""
+    listing = bench.folder.listing()
+    if request.url.path == "/" and not (listing.videos or listing.dictionaries or listing.runs):
+        return RedirectResponse("/try", 303)
     first = max(0, start) // _SHOWN_VIDEOS * _SHOWN_VIDEOS
-    found = library(bench, q, first, _SHOWN_VIDEOS)
+    contents = library(bench, q, first, _SHOWN_VIDEOS)
     return _page(
-        request, "library", found=found, videos=found["videos"], count=found["count"], q=q, first=first,
-        size=_SHOWN_VIDEOS, folder=bench.folder.root.name, whole=len(bench.folder.listing().videos),
+        request, "library", contents=contents, videos=contents["videos"], count=contents["count"], q=q, first=first,
+        size=_SHOWN_VIDEOS, folder=bench.folder.root.name, whole=len(listing.videos),
         data={"most": bench.options.most_bytes},
     )  # fmt: skip
 
@@ -121,7 +125,7 @@ def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int
 def show_spot(
     request: Request, bench: OpenWorkbench, video: str = "", dictionary: str = "", word: str = ""
 ) -> HTMLResponse:
-    """The spot page; a video that was put into the folder a moment ago is there, too."""
+    """The spot page; also for a video that was added to the folder a moment ago."""
     listing = bench.folder.listing()
     if video and video not in listing.videos:
         listing = bench.folder.listing(fresh=True)
@@ -132,7 +136,7 @@ def show_spot(
         video=chosen.name if chosen else "", dictionary=signs, word=word, formats=exports.kinds(),
         data={
             "video": chosen.name if chosen else "", "dictionary": signs, "word": word,
-            "film": bool(chosen and chosen.is_shown), "ready": bench.states.is_ready(chosen) if chosen else None,
+            "playable": bool(chosen and chosen.is_playable), "ready": bench.states.is_ready(chosen) if chosen else None,
             "subtitles": bool(chosen and chosen.subtitles),
         },
     )  # fmt: skip
@@ -140,24 +144,35 @@ def show_spot(
 
 @router.get("/sign")
 def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> HTMLResponse:
-    """Sign to search; where the page may estimate landmarks itself, it may run WebAssembly, too."""
+    """Sign to search; if the page estimates landmarks itself, it may run WebAssembly."""
     names = list(bench.folder.listing().dictionaries)
     chosen = dictionary if dictionary in names else (names[0] if names else "")
     in_page = bench.holistic is not None
     data = {"dictionary": chosen, "face_points": FACE_POINTS if in_page else None}
-    made = _page(request, "sign", dictionaries=names, dictionary=chosen, in_page=in_page, data=data)
+    page = _page(request, "sign", dictionaries=names, dictionary=chosen, in_page=in_page, data=data)
     if in_page:
-        made.headers["content-security-policy"] = WASM_POLICY
-    return made
+        page.headers["content-security-policy"] = WASM_POLICY
+    return page
+
+
+@router.get("/try")
+def show_try(request: Request, bench: OpenWorkbench) -> HTMLResponse:
+    """A first try with the camera: two signs, then a sentence with them."""
+    listing = bench.folder.listing()
+    taken = {*listing.dictionaries, *(path.name for path in bench.folder.root.iterdir())}
+    names = (f"my signs{number}" for number in ("", *(f" {count}" for count in range(2, 1000))))
+    free = next(name for name in names if name not in taken)
+    empty = not (listing.videos or listing.dictionaries)
+    return _page(request, "try", empty=empty, data={"dictionary": free})
 
 
 @router.get("/holistic/{name}")
 def send_estimator(name: str, bench: OpenWorkbench) -> FileResponse:
     """A file of the package that estimates landmarks in the page, where one was given."""
-    found = bench.holistic.file(name) if bench.holistic is not None else None
-    if found is None:
+    path = bench.holistic.file(name) if bench.holistic is not None else None
+    if path is None:
         raise FormatError(f"there is no file '{name}' of the estimator")
-    return FileResponse(found, media_type=FILES[name], headers={"cache-control": "private, max-age=3600"})
+    return FileResponse(path, media_type=FILES[name], headers={"cache-control": "private, max-age=3600"})
 
 
 @router.get("/verify")
@@ -173,22 +188,22 @@ def show_queues(request: Request, bench: OpenWorkbench, run: str = "") -> HTMLRe
 @router.get("/verify/{queue}")
 def show_queue(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
     """The work on a queue."""
-    known = bench.queues.get(queue)
+    row = bench.queues.get(queue)
     return _page(
-        request, "queue", queue=known,
-        data={"queue": queue, "dictionary": known["dictionary"], "name": known["name"]},
+        request, "queue", queue=row,
+        data={"queue": queue, "dictionary": row["dictionary"], "name": row["name"]},
     )  # fmt: skip
 
 
 @router.get("/verify/{queue}/results")
 def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResponse:
     """The page of measures of a queue's decisions."""
-    known = bench.queues.get(queue)
-    found = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
+    row = bench.queues.get(queue)
+    measures = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
     return _page(
-        request, "results", queue=known, found=found, formats=exports.kinds(),
+        request, "results", queue=row, measures=measures, formats=exports.kinds(),
         others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"},
-        data={"queue": queue, "dictionary": known["dictionary"]},
+        data={"queue": queue, "dictionary": row["dictionary"]},
     )  # fmt: skip
 
 
@@ -218,7 +233,7 @@ def show_compare(
 
 @router.get("/language/{name}")
 def choose_language(name: str, request: Request) -> RedirectResponse:
-    """Keep the language that a visitor chose, and go back."""
+    """Store the visitor's choice of language, and go back."""
     back = request.query_params.get("back", "/")
     safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
     answer = RedirectResponse(safe, 303)
@@ -229,7 +244,7 @@ def choose_language(name: str, request: Request) -> RedirectResponse:
 
 @router.get("/requests")
 def show_requests(request: Request) -> HTMLResponse:
-    """The HTTP API, as a page; /openapi.json is the same for machines."""
+    """The HTTP API as a page; /openapi.json describes it for programs."""
     described = request.app.openapi()
     routes = [
         {"path": path, "method": method.upper(), "parameters": [], "description": "", **about}

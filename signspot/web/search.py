@@ -1,4 +1,4 @@
-"""Searches for the pages: one spotter, open dictionaries, results as the pages draw them, state of the videos."""
+"""Searches for the pages: one spotter, open dictionaries, results as JSON, the state of each video."""
 
 import base64
 import logging
@@ -22,7 +22,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import landmarks_of
 from signspot.embedding.tracks import track_entry
-from signspot.errors import FormatError, OptionsError, OutputError, SandboxStartError, SignspotError
+from signspot.errors import FormatError, OutputError, SandboxStartError, SignspotError
 from signspot.formats.rows import TEXTS, to_row
 from signspot.io.files import content_digest
 from signspot.io.progress import silent
@@ -30,34 +30,35 @@ from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
+from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import DEFAULT_RATE, SearchResult
+from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import ServedFolder, VideoFile
 from signspot.web.verification import Queues
 from signspot.web.worker import Worker, cache_landmarks, embed_exemplars, embed_video, estimate
 
-_MOST_EXEMPLARS = 24  # that one search shows as lines
-_MOST_WORDS = 6  # that one search looks for
-_KEPT = 16  # results and galleries that stay in memory
-_TRACKS = 500, 1_500_000_000  # likewise, at most so many and so many bytes: 20 hours of 256 and 128 numbers
-_LOWEST = 0.3  # score from which on peaks are sent to the page, which shows those above its threshold
-_MOST_HITS = 1500  # of a word that are sent, the best
+_MOST_EXEMPLARS = 24  # of a word whose curves are sent
+_MOST_CURVES = 6  # words of one search whose curves are sent
+_RECENT = 16  # results and galleries in memory
+_TRACKS = 500, 1_500_000_000  # tracks in memory: their number and bytes at most; 20 hours of video
+_LOWEST = 0.3  # lowest score of the peaks that are sent to the page, which shows those above its threshold
+_MOST_HITS = 1500  # spottings of a word that are sent, the best first
 _LONGEST = 8.0  # seconds of a hit that are aligned with its exemplar
-_FINEST = 65535  # a curve travels as 16-bit numbers
+_FINEST = 65535  # curves are sent as 16-bit numbers
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 @dataclass
-class _Kept:
-    """The results that were used last."""
+class _RecentResults:
+    """The most recently used results."""
 
-    most: int = _KEPT
+    most: int = _RECENT
     size: Callable[[Any], int] = lambda value: 0  # bytes of a result
-    room: int = 0  # bytes of all together, of which the last one may take more
+    most_bytes: int = 0  # of all together; the last one may be larger
     values: "OrderedDict[Hashable, Any]" = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -70,7 +71,7 @@ class _Kept:
     def put(self, key: Hashable, value: Any) -> None:
         with self.lock:
             self.values[key] = value
-            while len(self.values) > self.most or (len(self.values) > 1 and self._bytes() > self.room):
+            while len(self.values) > self.most or (len(self.values) > 1 and self._bytes() > self.most_bytes):
                 self.values.popitem(last=False)
 
     def _bytes(self) -> int:
@@ -84,17 +85,19 @@ def track_bytes(track: Track) -> int:
 
 @dataclass
 class Searcher:
-    """Answers of the spotter to the pages; one search at a time, since each uses all there is."""
+    """Answers of the spotter to the pages; one search at a time, since each uses all processors."""
 
     folder: ServedFolder
     worker: Worker
     encoder: str | None = None  # name or file; None: the shipped one
     device: str = "cpu"  # where it runs
-    _dictionaries: _Kept = field(default_factory=_Kept, init=False)
-    _galleries: _Kept = field(default_factory=_Kept, init=False)
-    _results: _Kept = field(default_factory=_Kept, init=False)
-    _tracks: _Kept = field(default_factory=lambda: _Kept(_TRACKS[0], track_bytes, _TRACKS[1]), init=False)
-    _segments: _Kept = field(default_factory=lambda: _Kept(2000), init=False)
+    _dictionaries: _RecentResults = field(default_factory=_RecentResults, init=False)
+    _galleries: _RecentResults = field(default_factory=_RecentResults, init=False)
+    _results: _RecentResults = field(default_factory=_RecentResults, init=False)
+    _tracks: _RecentResults = field(
+        default_factory=lambda: _RecentResults(_TRACKS[0], track_bytes, _TRACKS[1]), init=False
+    )
+    _segments: _RecentResults = field(default_factory=lambda: _RecentResults(2000), init=False)
     _busy: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     @cached_property
@@ -107,17 +110,17 @@ class Searcher:
         """A dictionary, opened again when it has changed."""
         path = self.folder.dictionary(name)
         key = name, _stamp(path)
-        known: Dictionary | None = self._dictionaries.get(key)
-        if known is None:
+        dictionary: Dictionary | None = self._dictionaries.get(key)
+        if dictionary is None:
             with self._busy:
-                known = self._dictionaries.get(key) or open_dictionary(path)
-            self._dictionaries.put(key, known)
-        return known
+                dictionary = self._dictionaries.get(key) or open_dictionary(path)
+            self._dictionaries.put(key, dictionary)
+        return dictionary
 
-    def known_dictionary(self, name: str) -> Dictionary | None:
-        """A dictionary if it is open already: for pages that must not wait."""
-        found: Dictionary | None = self._dictionaries.get((name, _stamp(self.folder.dictionary(name))))
-        return found
+    def opened_dictionary(self, name: str) -> Dictionary | None:
+        """A dictionary if it is open already, for pages that must not wait."""
+        dictionary: Dictionary | None = self._dictionaries.get((name, _stamp(self.folder.dictionary(name))))
+        return dictionary
 
     def exemplar(self, dictionary: str, name: str) -> Exemplar:
         """An exemplar whose file really lies in the served folders.
@@ -125,23 +128,25 @@ class Searcher:
         Raises:
             FormatError: there is none of this id, or a link leads elsewhere.
         """
-        found = next((each for each in self.dictionary(dictionary).exemplars if each.id == name), None)
-        if found is None:
+        exemplar = next(
+            (candidate for candidate in self.dictionary(dictionary).exemplars if candidate.id == name), None
+        )
+        if exemplar is None:
             raise FormatError(f"there is no exemplar '{name}' in '{dictionary}'")
-        if found.path is not None and not self.folder.contains(found.path):
+        if exemplar.path is not None and not self.folder.contains(exemplar.path):
             raise FormatError(f"the exemplar '{name}' is refused: it is a link that leads out of the folder")
-        return found
+        return exemplar
 
     def complete(self, dictionary: str, text: str, most: int = 12) -> dict[str, Any]:
-        """Words that a person may mean: those that begin so, those that contain it, or the nearest spellings."""
-        words, wanted = list(self.dictionary(dictionary)), normalise_word(text)
+        """Completions of a text: words that begin with it, words that contain it, or the nearest spellings."""
+        words, query = list(self.dictionary(dictionary)), normalise_word(text)
         folded = [(normalise_word(word), word) for word in words]
-        begins = [word for plain, word in folded if plain.startswith(wanted)]
-        holds = [word for plain, word in folded if wanted in plain and not plain.startswith(wanted)]
-        found = [*begins, *holds][:most]
-        near = [] if found else get_close_matches(wanted, [plain for plain, _ in folded], n=4, cutoff=0.5)
+        begins = [word for plain, word in folded if plain.startswith(query)]
+        holds = [word for plain, word in folded if query in plain and not plain.startswith(query)]
+        matching = [*begins, *holds][:most]
+        near = [] if matching else get_close_matches(query, [plain for plain, _ in folded], n=4, cutoff=0.5)
         meant = [word for close in near for plain, word in folded if plain == close]
-        return {"words": found, "meant": meant[:4], "of": len(words)}
+        return {"words": matching, "meant": meant[:4], "of": len(words)}
 
     def is_ready(self, video: VideoFile) -> bool:
         """Whether the track of a video is in the cache, so that a search takes a moment only."""
@@ -150,32 +155,32 @@ class Searcher:
         return cache is not None and track_entry(cache, self.spotter.encoder.hash, content_digest(source), 1).is_file()
 
     def track(self, video: VideoFile) -> Track:
-        """The track of a video; kept in memory for the next search."""
+        """The track of a video; cached in memory for the next search."""
         key = "track", video.name, video.changed
-        known: Track | None = self._tracks.get(key)
-        if known is None:
+        cached: Track | None = self._tracks.get(key)
+        if cached is None:
             source = video.landmarks if video.landmarks is not None else video.path
             if source.suffix.lower() != ".pose" and not self.is_ready(video):
                 self._decode(source)
-            found = self.spotter.track(source)  # no video is decoded here
-            known = replace(found, video=video.name)  # once: a track is checked whole when it is made
-            self._tracks.put(key, known)
-        return known
+            track = self.spotter.track(source)  # no video is decoded here
+            cached = replace(track, video=video.name)  # once: creating a track checks all of it
+            self._tracks.put(key, cached)
+        return cached
 
     def gallery(self, dictionary: str, words: Sequence[str]) -> Gallery:
         """The exemplars of words of a dictionary, or of all of it, embedded."""
         opened = self.dictionary(dictionary)
-        spelled = tuple(dict.fromkeys(one for word in words for one in opened.resolve(word)))
+        spelled = tuple(dict.fromkeys(spelling for word in words for spelling in opened.resolve(word)))
         key = dictionary, _stamp(self.folder.dictionary(dictionary)), spelled
-        known: Gallery | None = self._galleries.get(key)
-        if known is None:
+        cached: Gallery | None = self._galleries.get(key)
+        if cached is None:
             with self._busy:
-                known = self.spotter.gallery(self._readable([e for word in (spelled or opened) for e in opened[word]]))
-            self._galleries.put(key, known)
-        return known
+                cached = self.spotter.gallery(self._readable([e for word in (spelled or opened) for e in opened[word]]))
+            self._galleries.put(key, cached)
+        return cached
 
     def _readable(self, exemplars: Sequence[Exemplar]) -> list[Exemplar]:
-        """Exemplars whose videos are in the cache: those that are not are decoded in the worker, never here."""
+        """Exemplars that can be read; videos that are not in the cache are decoded in the worker, never here."""
         if self.spotter.encoder.contract.kind != "landmarks":
             self.worker.call(embed_exemplars, list(exemplars), self.encoder, self.device, progress=silent)
             return list(exemplars)
@@ -192,7 +197,7 @@ class Searcher:
         return readable
 
     def _decode(self, path: Path) -> None:
-        """Put what the encoder needs of a video into the cache, in the worker, unless it is there.
+        """Put what the encoder needs of a video into the cache, in the worker, unless it is there already.
 
         Raises:
             OutputError: the cache cannot be written.
@@ -208,74 +213,81 @@ class Searcher:
                 raise OutputError(f"the landmarks of {path.name} cannot be written to the cache folder {cache}")
 
     def search(self, video: VideoFile, dictionary: str, words: Sequence[str]) -> dict[str, Any]:
-        """Look for words in a video; see `told` for what comes back."""
-        if not words or len(words) > _MOST_WORDS:
-            raise OptionsError(f"look for 1 to {_MOST_WORDS} words at once; got {len(words)}")
-        version = _stamp(self.folder.dictionary(dictionary))
-        key = video.name, video.changed, dictionary, version, tuple(words)
-        known: dict[str, Any] | None = self._results.get(key)
-        if known is None:
+        """Search a video for words, or for all words of a dictionary if none is given; as `as_json` describes it."""
+        key = video.name, video.changed, dictionary, _stamp(self.folder.dictionary(dictionary)), tuple(words)
+        cached: dict[str, Any] | None = self._results.get(key)
+        if cached is None:
             with self._busy:
-                found = self._found(video, self.gallery(dictionary, words))
-            known = self.told(found, video.name, dictionary)
-            self._results.put(key, known)
-        return known
+                result = self.search_track(self.track(video), self.gallery(dictionary, words))
+            cached = self.as_json(result, video.name, dictionary)
+            self._results.put(key, cached)
+        return cached
 
     def search_clip(self, video: VideoFile, clip: Path, name: str) -> dict[str, Any]:
-        """Look in a video for the sign that a clip shows; its curve has no exemplar to play in a dictionary."""
+        """Search a video for the sign that a clip shows; its exemplar is not in a dictionary."""
         with self._busy:
             gallery = self.spotter.gallery(self._readable([Exemplar(word=name, id=name, path=clip)]))
-            return self.told(self._found(video, gallery), video.name, "")
+            return self.as_json(self.search_track(self.track(video), gallery), video.name, "")
 
-    def _found(self, video: VideoFile, gallery: Gallery) -> SearchResult:
-        return self.spotter.search(self.track(video), gallery, SpotOptions(threshold=_LOWEST, top=_MOST_HITS))
+    def search_track(self, track: Track, gallery: Gallery) -> SearchResult:
+        """Every peak of a few words, or the default spottings of many."""
+        many = len(gallery.words) > _MOST_CURVES
+        return self.spotter.search(track, gallery, SpotOptions(threshold=None if many else _LOWEST, top=_MOST_HITS))
 
-    def told(self, found: SearchResult, video: str, dictionary: str) -> dict[str, Any]:
-        """A result for the page: curves as 16-bit numbers, every peak above a low score, and how scores read as rates.
+    def as_json(self, result: SearchResult, video: str, dictionary: str) -> dict[str, Any]:
+        """A result for the page: words with their spottings, of a few words also curves as 16-bit numbers.
 
-        The page moves its threshold over them without asking again: of two peaks of a word that overlap the higher one
-        is always chosen first, so those above a threshold are what a search with that threshold finds.
+        Of a few words every peak above a low score is there, so that the page moves its threshold without another
+        request: of two overlapping peaks of a word the higher one is always chosen first, so those above a threshold
+        are what a search with that threshold finds.
         """
-        words = list(found.gallery.words)
+        words, times = list(result.gallery.words), result.times
+        spottings: dict[str, list[Spotting]] = {}
+        for spotting in result.spottings:
+            spottings.setdefault(spotting.word, []).append(spotting)
+        has_curves = len(words) <= _MOST_CURVES
         return {
             "video": video,
             "dictionary": dictionary,
-            "duration": round(found.duration, 3),
-            "times": {"first": float(found.times[0]), "step": _step(found.times), "count": len(found.times)},
-            "default_rate": DEFAULT_RATE,
+            "duration": round(result.duration, 3),
+            "times": {"first": float(times[0]) if len(times) else 0.0, "step": _step(times), "count": len(times)},
+            "default_rate": WORD_RATE,
             "encoder": self.spotter.encoder.name,
-            "words": [self._word(found, word, video, dictionary) for word in words],
+            "searched": len(words),
+            "words": [
+                {
+                    "word": word,
+                    "threshold": round(result.default_thresholds.get(word, 1.0), 4),
+                    "hits": [_hit(spotting, video) for spotting in spottings.get(word, ())],
+                    "exemplars": self._exemplars(result, word, dictionary) if has_curves else [],
+                }
+                for word in (words if has_curves else spottings)
+            ],
         }
 
-    def _word(self, found: SearchResult, word: str, video: str, dictionary: str) -> dict[str, Any]:
-        hits = [spotting for spotting in found.spottings if spotting.word == word]
-        exemplars = [(n, e) for n, e in enumerate(found.gallery.exemplars) if e.word == word][:_MOST_EXEMPLARS]
-        return {
-            "word": word,
-            "threshold": round(found.default_thresholds[word], 4),
-            "exemplars": [
-                {
-                    "id": exemplar.id,
-                    "variant": exemplar.variant,
-                    "colour": place % len(COLOURS),
-                    "film": self.shows(exemplar),
-                    "segment": self.sign_span(dictionary, exemplar),
-                    "curve": packed(found.curve(number)),
-                }
-                for place, (number, exemplar) in enumerate(exemplars)
-            ],
-            "hits": [_hit(spotting, video) for spotting in hits],
-        }
+    def _exemplars(self, result: SearchResult, word: str, dictionary: str) -> list[dict[str, Any]]:
+        numbered = [pair for pair in enumerate(result.gallery.exemplars) if pair[1].word == word][:_MOST_EXEMPLARS]
+        return [
+            {
+                "id": exemplar.id,
+                "variant": exemplar.variant,
+                "colour": index % len(COLOURS),
+                "playable": self.is_playable(exemplar),
+                "segment": self.sign_span(dictionary, exemplar),
+                "curve": packed(result.curve(number)),
+            }
+            for index, (number, exemplar) in enumerate(numbered)
+        ]
 
     def aligned(
         self, video: VideoFile, dictionary: str, exemplar: str, span: Segment, *, mirrored: bool
     ) -> list[float]:
-        """The share of an exemplar for each frame of some seconds of a video; two numbers: evenly."""
+        """The position in an exemplar, from 0 to 1, for each frame of a segment of a video; two numbers: linear."""
         track, gallery = self.track(video), self.gallery(dictionary, [self.exemplar(dictionary, exemplar).word])
         rows = [
             row
-            for row, (each, flag) in enumerate(map(gallery.exemplar, range(len(gallery.rows))))
-            if each.id == exemplar and flag == mirrored
+            for row, (candidate, flag) in enumerate(map(gallery.exemplar, range(len(gallery.rows))))
+            if candidate.id == exemplar and flag == mirrored
         ]
         if track.codes is None or gallery.codes is None or not rows:
             return [0.0, 1.0]
@@ -285,29 +297,29 @@ class Searcher:
         shares = exemplar_shares(track.codes[max(0, first) : max(first, last) + 1], gallery.codes[rows[0]])
         return [round(float(share), 3) for share in shares] or [0.0, 1.0]
 
-    def shows(self, exemplar: Exemplar) -> bool:
-        """Whether there are pictures of an exemplar to play: not landmarks alone, and people may be shown."""
+    def is_playable(self, exemplar: Exemplar) -> bool:
+        """Whether a page may play an exemplar as a video: it is not landmarks alone, and people may be shown."""
         return self.folder.pixels and exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
 
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
-        """The span of the sign in an exemplar's video, in seconds; None where nobody knows."""
+        """The span of the sign in an exemplar's video, in seconds; None: unknown."""
         if exemplar.segment is not None:
             return [exemplar.segment.start, exemplar.segment.end]
         if exemplar.path is None:
             return None
         key = dictionary, exemplar.id, str(exemplar.path)
-        known: list[float] | None = self._segments.get(key)
-        if known is None:
+        cached: list[float] | None = self._segments.get(key)
+        if cached is None:
             cache = self.spotter.cache
             folder = cache / "landmarks" if cache else None
             if exemplar.path.suffix.lower() != ".pose" and not (folder and has_landmarks(exemplar.path, folder)):
-                found: Landmarks = self.worker.call(estimate, exemplar.path, folder, progress=silent)
+                landmarks: Landmarks = self.worker.call(estimate, exemplar.path, folder, progress=silent)
             else:
-                found = landmarks_of(exemplar.path, folder)
-            span: Segment = sign_segment(found)
-            known = [round(span.start, 3), round(span.end, 3)]
-            self._segments.put(key, known)
-        return known
+                landmarks = landmarks_of(exemplar.path, folder)
+            span: Segment = sign_segment(landmarks)
+            cached = [round(span.start, 3), round(span.end, 3)]
+            self._segments.put(key, cached)
+        return cached
 
 
 def _step(times: NDArray[np.float64]) -> float:
@@ -315,7 +327,7 @@ def _step(times: NDArray[np.float64]) -> float:
 
 
 def _hit(spotting: Spotting, video: str) -> dict[str, Any]:
-    """A spotting as the page holds it: its video by its name in the folder, never by a path of this machine."""
+    """A spotting as JSON: with the video's name in the folder, never a path of this machine."""
     row: dict[str, Any] = to_row(replace(spotting, video=video))
     return {name: value if name in TEXTS else getattr(spotting, name) for name, value in row.items()}
 
@@ -327,7 +339,7 @@ def packed(scores: NDArray[np.floating[Any]]) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """The version of a dictionary, as far as its file or folder tells: time of the last change, and inode."""
+    """The version of a dictionary: time of the last change of its file or folder, and inode."""
     listed = path / DICTIONARY_FILE if path.is_dir() and (path / DICTIONARY_FILE).is_file() else path
     try:
         status = listed.stat()
@@ -353,8 +365,8 @@ def exemplar_shares(codes: FloatArray, exemplar: FloatArray) -> NDArray[np.float
     count, frames = len(codes), len(exemplar)
     if count < 2 or frames < 2:
         return np.linspace(0.0, 1.0, count)
-    seen, shown = np.asarray(codes, np.float32), np.asarray(exemplar, np.float32)
-    cost = np.linalg.norm(seen[:, None] - shown[None], axis=2)
+    hit, reference = np.asarray(codes, np.float32), np.asarray(exemplar, np.float32)
+    cost = np.linalg.norm(hit[:, None] - reference[None], axis=2)
     total = np.full((count + 1, frames + 1), np.inf)
     total[0, 0] = 0.0
     for row in range(count):
@@ -368,20 +380,20 @@ def exemplar_shares(codes: FloatArray, exemplar: FloatArray) -> NDArray[np.float
         steps = (total[row, column], total[row, column + 1], total[row + 1, column])
         best = int(np.argmin(steps))
         row, column = row - (best != 2), column - (best != 1)
-    return np.array([np.mean(places) for places in matched]) / (frames - 1)
+    return np.array([np.mean(frames_matched) for frames_matched in matched]) / (frames - 1)
 
 
-_LATER = 0.5  # seconds after which files are looked at: whoever asked has their page first
-_FRESH = 5.0  # seconds for which what the runs hold is not read again
+_DELAY = 0.5  # seconds before files are read in the background, so that the page is answered first
+_FRESH = 5.0  # seconds for which counts of runs and queues are cached
 
 
 class States:
-    """Videos that have a track; found out in the background, since a digest reads the whole file."""
+    """States of videos: with a track, annotated, verified; digests are computed in the background."""
 
     def __init__(self, searcher: Searcher):
         self._searcher = searcher
-        self._known: dict[tuple[str, int, int], str] = {}  # name, size, time of change → digest
-        self._waiting: dict[tuple[str, int, int], VideoFile] = {}
+        self._digests: dict[tuple[str, int, int], str] = {}  # name, size, time of change → digest
+        self._pending: dict[tuple[str, int, int], VideoFile] = {}
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._annotated: tuple[float, dict[str, int]] = (-1e9, {})
@@ -389,71 +401,71 @@ class States:
         self._verified: tuple[float, dict[str, tuple[int, int]]] = (-1e9, {})
 
     def is_ready(self, video: VideoFile) -> bool | None:
-        """Whether a video has a track; None: nobody has looked yet, and somebody does now."""
+        """Whether a video has a track; None: not known yet, its digest is being computed."""
         key = video.name, video.size, video.changed
-        if key in self._known:
+        if key in self._digests:
             try:
                 return self._searcher.is_ready(video)
-            except SignspotError:  # it was removed since the folder was listed
+            except SignspotError:  # removed since the folder was listed
                 return False
         with self._lock:
-            self._waiting[key] = video
+            self._pending[key] = video
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._look, daemon=True)
+                self._thread = threading.Thread(target=self._compute, daemon=True)
                 self._thread.start()
         return None
 
     def has_landmarks(self, video: VideoFile) -> bool:
-        """Whether the landmarks of a video are known; False also where nobody has looked yet."""
-        if video.landmarks is not None or not video.is_film:
+        """Whether the landmarks of a video are available; False also where its digest is not known yet."""
+        if video.landmarks is not None or not video.has_frames:
             return True
-        cache = self._searcher.spotter.cache if (video.name, video.size, video.changed) in self._known else None
+        cache = self._searcher.spotter.cache if (video.name, video.size, video.changed) in self._digests else None
         try:
             return cache is not None and has_landmarks(video.path, cache / "landmarks")
         except SignspotError:
             return False
 
-    def _look(self) -> None:
-        time.sleep(_LATER)
+    def _compute(self) -> None:
+        time.sleep(_DELAY)
         while True:
             with self._lock:
-                if not self._waiting:
+                if not self._pending:
                     self._thread = None
                     return
-                key, video = self._waiting.popitem()
+                key, video = self._pending.popitem()
             try:
                 self._searcher.spotter.encoder.hash  # noqa: B018 (loads it here, not in a request)
-                self._known[key] = content_digest(video.landmarks or video.path)
+                self._digests[key] = content_digest(video.landmarks or video.path)
             except SignspotError:
-                self._known[key] = ""
+                self._digests[key] = ""
 
     def annotated(self, folder: ServedFolder) -> dict[str, int]:
         """The number of candidates in the folder's runs for each video, by its name without suffix."""
-        told, known = self._annotated
-        if time.monotonic() - told < _FRESH:
-            return known
-        found: dict[str, int] = {}
+        read_at, cached = self._annotated
+        if time.monotonic() - read_at < _FRESH:
+            return cached
+        counts: dict[str, int] = {}
         runs: dict[str, dict[str, int]] = {}
-        for name, place in folder.listing().runs.items():
+        for name, path in folder.listing().runs.items():
             runs[name] = {"videos": 0, "problems": 0}
             try:
-                with open_store(place) as store:
+                with open_store(path) as store:
                     for video in store.videos():
-                        found[video.video] = found.get(video.video, 0) + (0 if video.problem else 1)
+                        counts[video.video] = counts.get(video.video, 0) + (0 if video.problem else 1)
                         runs[name]["problems" if video.problem else "videos"] += 1
             except SignspotError:
                 continue
-        self._annotated, self._runs = (time.monotonic(), found), runs
-        return found
+        self._annotated, self._runs = (time.monotonic(), counts), runs
+        return counts
 
     def run(self, name: str) -> dict[str, int]:
-        """The videos of an annotation run, and those that it could not read, as `annotated` counted them last."""
+        """How many videos an annotation run has and could not read, as `annotated` counted them last."""
         return self._runs.get(name, {"videos": 0, "problems": 0})
 
     def verified(self, queues: Queues) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
-        told, known = self._verified
-        if time.monotonic() - told > _FRESH:
-            known = queues.verified_videos()
-            self._verified = time.monotonic(), known
-        return known
+        read_at, cached = self._verified
+        if time.monotonic() - read_at > _FRESH:
+            cached = queues.verified_videos()
+            self._verified = time.monotonic(), cached
+        return cached

@@ -1,9 +1,9 @@
-"""Sign to search: a recording in, the nearest words of a dictionary and the locations in the folder out, best first."""
+"""Search by signing: from a recording to the nearest words of a dictionary and locations in the folder."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,32 +22,34 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import VideoFile
-from signspot.web.media import landmarks_seen
+from signspot.web.media import share_with_hands
 from signspot.web.workbench import Workbench
 from signspot.web.worker import estimate
 
 T = TypeVar("T")
+_RECORDING = Exemplar(word="", id="recording")
 
-# PyTorch chooses a number of threads when a thread first uses it: that must be over before it is limited.
+# PyTorch chooses its number of threads when a thread first uses it; that must happen before it is limited.
 _worker = ThreadPoolExecutor(1, "signspot-answers", torch.get_num_threads)
 
 
 def on_one_thread(work: Callable[[], T]) -> T:
-    """Work on the one thread, whose matrix products are not shared out; nor are those of others meanwhile."""
+    """Run on one thread, with matrix products that use no further threads."""
     return _worker.submit(_limited, work).result()
 
 
 def _limited(work: Callable[[], T]) -> T:
-    with threadpool_limits(1):  # of BLAS, and of OpenMP, by which PyTorch shares out; the latter for this thread alone
+    with threadpool_limits(1):  # BLAS for the process, PyTorch's OpenMP for this thread alone
         return work()
 
 
-_WORDS, _PLACES = 12, 24  # that are shown
-_PROPOSED = 60  # places that embeddings propose in all videos, to be decided by alignment
-_AROUND = 1.0  # seconds around a proposed place that are searched
-_EVERY = 2  # windows, of which one is compared: neighbours are alike, and a second around each place is aligned
-_NUMBERS = 32_767  # that are compared at once: more than that PyTorch shares out, and its threads wait for each other
-_APART = 1.0  # seconds between two proposed places of one video
+_WORDS, _LOCATIONS = 12, 24  # of one answer
+_STEPS = ("landmarks", "words", "locations")  # of a search, whose durations are reported
+_PROPOSED = 60  # locations in all videos that embeddings propose and alignment decides
+_AROUND = 1.0  # seconds around a proposed location that are searched
+_EVERY = 2  # one of so many windows is compared: neighbours are similar, and alignment covers a second around each
+_NUMBERS = 32_767  # compared at once: PyTorch distributes more than that over threads that wait for each other
+_APART = 1.0  # seconds between two proposed locations of one video, at least
 
 
 def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segment | None) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
         bench: the workbench.
         recording: a video of one sign, not mirrored.
         dictionary: its name.
-        span: of the recording that is looked at; None: all.
+        span: the part of the recording that is searched for; None: all.
 
     Raises:
         LandmarksError: no signer or no hand is in view.
@@ -66,60 +68,58 @@ def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segm
 
 
 def clip_landmarks(bench: Workbench, path: Path) -> Landmarks:
-    """The landmarks of a clip that somebody sent; nothing of it is kept."""
+    """The landmarks of an uploaded clip; nothing of it is cached."""
     if path.suffix.lower() == ".pose":
         return open_landmarks(path)
-    found: Landmarks = bench.worker.call(estimate, path, None, progress=silent)
-    return found
+    landmarks: Landmarks = bench.worker.call(estimate, path, None, progress=silent)
+    return landmarks
 
 
 def search_sign(
-    bench: Workbench, see: Callable[[], Landmarks], dictionary: str, span: Segment | None
+    bench: Workbench, get_landmarks: Callable[[], Landmarks], dictionary: str, span: Segment | None
 ) -> dict[str, Any]:
-    """As `identify_sign`, of a recording whose landmarks are given, or waited for, by `see`."""
-    began, worked = time.perf_counter(), time.process_time()
-    landmarks = see()
+    """As `identify_sign`, of a recording whose landmarks `get_landmarks` returns, perhaps after a while."""
+    clocks = [_clocks()]
+    landmarks = get_landmarks()
     if span is not None:
         cut = landmarks.between(span)
         landmarks = replace(cut, times=cut.times - cut.times[0]) if len(cut) > 4 else landmarks
     check_signing(landmarks, "the recording")
-    seen, worked_seen = time.perf_counter(), time.process_time()
+    clocks.append(_clocks())
     spotter = bench.searcher.spotter
     gallery = bench.searcher.gallery(dictionary, ())
     embedder = ExemplarEmbedder(spotter.encoder, None)
     views = on_one_thread(lambda: embedder.embed_source(landmarks, mirror=True))
     words = on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))[:_WORDS]
-    opened = bench.searcher.dictionary(dictionary)
-    films = [any(bench.searcher.shows(one) for one in opened[each.word] if one.id == each.exemplar) for each in words]
-    identified, worked_identified = time.perf_counter(), time.process_time()
-    places = on_one_thread(lambda: find_places(spotter, sign_gallery(views), ready_tracks(bench)))
-    done, worked_done = time.perf_counter(), time.process_time()
+    exemplars = {exemplar.id: exemplar for exemplar in gallery.exemplars}
+    playable = [bench.searcher.is_playable(exemplars[match.exemplar]) for match in words]
+    clocks.append(_clocks())
+    locations = on_one_thread(lambda: find_locations(spotter, sign_gallery([_RECORDING], [views]), ready_tracks(bench)))
+    clocks.append(_clocks())
+    seconds, processor = (
+        {name: round(after[k] - before[k], 3) for name, before, after in zip(_STEPS, clocks, clocks[1:], strict=False)}
+        for k in range(2)
+    )
     return {
         "dictionary": dictionary,
-        "hands": round(landmarks_seen(landmarks), 3),
-        "words": [
-            {"word": each.word, "score": each.score, "exemplar": each.exemplar, "mirrored": each.mirrored, "film": film}
-            for each, film in zip(words, films, strict=True)
-        ],
-        "places": [to_row(place) for place in places],
-        "seconds": {
-            "landmarks": round(seen - began, 3),
-            "words": round(identified - seen, 3),
-            "places": round(done - identified, 3),
-        },
-        "processor": {
-            "landmarks": round(worked_seen - worked, 3),
-            "words": round(worked_identified - worked_seen, 3),
-            "places": round(worked_done - worked_identified, 3),
-        },
+        "known": not words or words[0].is_known,
+        "hands": round(share_with_hands(landmarks), 3),
+        "words": [{**asdict(match), "playable": shows} for match, shows in zip(words, playable, strict=True)],
+        "locations": [to_row(location) for location in locations],
+        "seconds": seconds,
+        "processor": processor,
     }
 
 
+def _clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
 def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
-    """Search for a sign that nobody made: networks, exemplars and tracks are there when somebody makes one.
+    """Search for an empty sign, so that networks, exemplars and tracks are loaded before the first real one.
 
     Returns:
-        How many exemplars and tracks there are.
+        The number of exemplars and of tracks.
     """
     spotter, gallery, tracks = bench.searcher.spotter, bench.searcher.gallery(dictionary, ()), list(ready_tracks(bench))
     shapes = ((BODY_POINTS, 4), (HAND_POINTS, 3), (HAND_POINTS, 3), (len(FACE_POINTS), 3))
@@ -127,15 +127,39 @@ def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
     nobody = Landmarks(body, left, right, face, np.arange(32) / DEFAULT_FPS, (640, 480))
     embedder = ExemplarEmbedder(spotter.encoder, None)
     views = on_one_thread(lambda: embedder.embed_source(nobody, mirror=True))
-    on_one_thread(lambda: spotter.identify_views(views, gallery, SpotOptions()))  # what exemplars are near to is kept
-    on_one_thread(lambda: find_places(spotter, sign_gallery(views), iter(tracks)))
+    on_one_thread(
+        lambda: spotter.identify_views(views, gallery, SpotOptions())
+    )  # caches the corrections of the exemplars
+    on_one_thread(lambda: find_locations(spotter, sign_gallery([_RECORDING], [views]), iter(tracks)))
     return {"exemplars": len(gallery.exemplars), "tracks": len(tracks)}
 
 
-def sign_gallery(views: SignViews) -> Gallery:
-    """A gallery of one exemplar: the sign that was recorded, and its mirror image."""
-    codes = None if views.codes is None else views.codes[None]
-    return Gallery.of([Exemplar(word="", id="recording")], views.embeddings[None], codes)
+def search_recordings(bench: Workbench, signs: Sequence[tuple[str, Landmarks]], sentence: Landmarks) -> dict[str, Any]:
+    """Search the recording of a sentence for recorded signs; nothing is cached.
+
+    Args:
+        bench: the workbench.
+        signs: word and landmarks of each recorded sign.
+        sentence: landmarks.
+
+    Raises:
+        LandmarksError: no signer or no hand is visible in one of them.
+    """
+    for word, landmarks in signs:
+        check_signing(landmarks, f"the recording of '{word}'")
+    check_signing(sentence, "the recording of the sentence")
+    spotter = bench.searcher.spotter
+    embedder = ExemplarEmbedder(spotter.encoder, None)
+    views = [embedder.embed_source(landmarks, mirror=True) for _, landmarks in signs]
+    exemplars = [Exemplar(word, f"{word} {number}") for number, (word, _) in enumerate(signs, start=1)]
+    result = bench.searcher.search_track(spotter.track(sentence), sign_gallery(exemplars, views))
+    return bench.searcher.as_json(result, "", "")
+
+
+def sign_gallery(exemplars: Sequence[Exemplar], views: Sequence[SignViews]) -> Gallery:
+    """A gallery of recorded signs, each with its mirror image."""
+    codes = [view.codes for view in views if view.codes is not None]
+    return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), np.stack(codes) if codes else None)
 
 
 def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
@@ -148,52 +172,53 @@ def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
             continue
 
 
-def find_places(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[VideoFile, Track]]) -> list[Spotting]:
-    """Places where a sign occurs: embeddings of windows propose, alignment decides; best first.
+def find_locations(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[VideoFile, Track]]) -> list[Spotting]:
+    """Locations of a sign, best first: embeddings of windows propose, alignment decides.
 
     Args:
         spotter: whose encoder made the tracks.
         gallery: of the one sign.
-        tracks: to look in.
+        tracks: in which to search.
     """
-    known = {video.name: track for video, track in tracks}
+    by_name = {video.name: track for video, track in tracks}
     proposed = sorted(
-        (place for name, track in known.items() for place in propose(track, gallery, name)), key=lambda each: -each[0]
+        (location for name, track in by_name.items() for location in propose(track, gallery, name)),
+        key=lambda proposal: -proposal[0],
     )
-    around: dict[str, list[Segment]] = {}
+    segments: dict[str, list[Segment]] = {}
     for _, name, at in proposed[:_PROPOSED]:
-        around.setdefault(name, []).append(Segment(max(0.0, at - _AROUND), at + _AROUND))
-    found: dict[tuple[str, float], Spotting] = {}
-    for name, within in around.items():
-        for place in spotter.best_locations(known[name], gallery, within):
-            found |= {(name, spotting.time): spotting for spotting in place.values()}
-    return _apart(sorted(found.values(), key=lambda spotting: -spotting.score))[:_PLACES]
+        segments.setdefault(name, []).append(Segment(max(0.0, at - _AROUND), at + _AROUND))
+    spottings: dict[tuple[str, float], Spotting] = {}
+    for name, within in segments.items():
+        for location in spotter.best_locations(by_name[name], gallery, within):
+            spottings |= {(name, spotting.time): spotting for spotting in location.values()}
+    return _apart(sorted(spottings.values(), key=lambda spotting: -spotting.score))[:_LOCATIONS]
 
 
 def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
-    """The places of one track that are nearest to a sign by embedding: similarity, video, seconds; some apart."""
+    """The locations of one track that are nearest to a sign by embedding: similarity, video, seconds."""
     times, signs = track.grid.times[::_EVERY], torch.from_numpy(gallery.embeddings.T.astype(np.float32))
-    windows = torch.from_numpy(track.embeddings)[::_EVERY]  # torch reads half precision faster than numpy does
-    each = max(1, _NUMBERS // windows.shape[1])
-    parts = (windows[start : start + each] for start in range(0, len(windows), each))
+    windows = torch.from_numpy(track.embeddings)[::_EVERY]  # torch converts half precision faster than numpy does
+    rows = max(1, _NUMBERS // windows.shape[1])
+    parts = (windows[start : start + rows] for start in range(0, len(windows), rows))
     scores = torch.cat([(part.float() @ signs).amax(dim=1) for part in parts]).numpy()
     count = min(len(scores), 8 * _PROPOSED)
     best = np.argpartition(-scores, count - 1)[:count]
-    kept: list[tuple[float, str, float]] = []
+    proposals: list[tuple[float, str, float]] = []
     taken = np.empty(0)
-    for place in best[np.argsort(-scores[best])]:
-        if not len(taken) or np.abs(taken - times[place]).min() >= _APART:
-            kept.append((float(scores[place]), name, float(times[place])))
-            taken = np.append(taken, times[place])
-        if len(kept) == _PROPOSED:
+    for index in best[np.argsort(-scores[best])]:
+        if not len(taken) or np.abs(taken - times[index]).min() >= _APART:
+            proposals.append((float(scores[index]), name, float(times[index])))
+            taken = np.append(taken, times[index])
+        if len(proposals) == _PROPOSED:
             break
-    return kept
+    return proposals
 
 
 def _apart(spottings: list[Spotting]) -> list[Spotting]:
     """Of spottings that overlap in one video, the best."""
-    kept: list[Spotting] = []
+    chosen: list[Spotting] = []
     for spotting in spottings:
-        if not any(one.video == spotting.video and one.segment.overlap(spotting.segment) > 0 for one in kept):
-            kept.append(spotting)
-    return kept
+        if not any(other.video == spotting.video and other.segment.overlap(spotting.segment) > 0 for other in chosen):
+            chosen.append(spotting)
+    return chosen

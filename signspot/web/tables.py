@@ -1,4 +1,4 @@
-"""Tables of the workbench: jobs, queues of spottings, who was handed what, and every decision ever made."""
+"""Tables of the workbench: jobs, queues of spottings, assignments, every decision, signs edited by hand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from sqlalchemy.types import TypeEngine
 from signspot.annotation.store import Database
 from signspot.errors import StoreError
 
-VERSION = 2
+VERSION = 3
 FILE = "workbench.sqlite"
 T = TypeVar("T")
 metadata = MetaData()
@@ -37,11 +37,11 @@ jobs = Table(
     _text("id", key=True),
     _text("kind"),
     _text("title"),
-    _text("spec"),  # JSON: what the job is about
+    _text("spec"),  # JSON: arguments of the job
     _text("state"),  # waiting, running, done, failed, cancelled
     _text("stage"),
     _whole("done"),
-    _whole("total"),  # 0: nobody knows
+    _whole("total"),  # 0: unknown
     _text("message"),
     _number("created"),
     _number("started", empty=True),
@@ -55,8 +55,8 @@ queues = Table(
     _text("id", key=True),
     _text("name"),
     _text("dictionary"),
-    _whole("copies"),  # how many people see an item that is shown for agreement
-    _number("share"),  # of items that are shown for agreement
+    _whole("copies"),  # how many people verify an item that measures agreement
+    _number("share"),  # of items that measure agreement
     _number("created"),
 )
 
@@ -64,7 +64,7 @@ items = Table(
     "workbench_items",
     metadata,
     _text("queue", key=True),
-    Column("item", Integer, primary_key=True, autoincrement=False),  # place in the queue
+    Column("item", Integer, primary_key=True, autoincrement=False),  # index in the queue
     _text("word"),
     _text("video"),
     _number("time"),
@@ -79,7 +79,7 @@ items = Table(
     _text("licence"),
     _text("consent"),
     _text("rest"),  # JSON: further fields of the spotting
-    _whole("remaining"),  # how often it is still to be handed out
+    _whole("remaining"),  # how often it is still to be assigned
     Index("workbench_items_word", "queue", "word"),
     Index("workbench_items_video", "video"),
 )
@@ -98,7 +98,7 @@ assignments = Table(
 decisions = Table(
     "workbench_decisions",
     metadata,
-    _text("id", key=True),  # made by the page, so that sending twice is deciding once
+    _text("id", key=True),  # chosen by the page, so that sending a decision twice counts once
     _text("queue"),
     _whole("item"),
     _text("annotator"),
@@ -106,13 +106,21 @@ decisions = Table(
     _text("word"),  # with the answer `word`: which it is; with `variant`: its name, if given
     _number("start"),
     _number("end"),
-    _number("seconds"),  # how long the person looked
+    _number("seconds"),  # that the person needed
     _number("at"),
     _number("withdrawn", empty=True),  # when it was undone; None: it stands
     Index("workbench_decisions_item", "queue", "item"),
     Index("workbench_decisions_annotator", "queue", "annotator", "at"),
 )
-# What is still to be handed out, in its order: the next items are found at once in a queue of any length.
+signs = Table(
+    "workbench_signs",
+    metadata,
+    _text("video", key=True),
+    _whole("version"),  # counts the changes, so that two people do not overwrite each other's
+    _text("signs"),  # JSON: signs that people added, changed or deleted
+    _number("at"),
+)
+# Items that are still to be assigned, in order: a query of the next ones is quick in a queue of any length.
 OPEN = Index(
     "workbench_items_waiting",
     items.c.queue,
@@ -120,7 +128,7 @@ OPEN = Index(
     sqlite_where=items.c.remaining > 0,
     postgresql_where=items.c.remaining > 0,
 )
-# One standing decision of a person about an item, whatever two of their windows send at the same moment.
+# One standing decision of a person about an item, even if two of their windows send one at the same time.
 Index(
     "workbench_decisions_standing",
     decisions.c.queue,
@@ -133,12 +141,12 @@ Index(
 
 
 class WorkbenchDatabase(Database):
-    """A database whose file may be deleted or replaced while the server runs: that is noticed, and nothing is lost."""
+    """A database that notices when its file is deleted or replaced while the server runs."""
 
     _identity: tuple[int, int] | None = None  # device and inode of the SQLite file
 
     def watch(self) -> None:
-        """Remember the file."""
+        """Remember the identity of the file."""
         self._identity = self._look()
 
     def _look(self) -> tuple[int, int] | None:
@@ -164,13 +172,13 @@ class WorkbenchDatabase(Database):
     def _check(self) -> None:
         if self._identity is not None and self._look() != self._identity:
             raise StoreError(
-                f"the file {self.url.database} was deleted or replaced while the server ran, so nothing can be kept. "
+                f"the file {self.url.database} was deleted or replaced while the server ran, so nothing can be stored. "
                 "Put it back, or start the server again"
             )
 
 
 def open_database(url: str | None, folder: Path) -> Database:
-    """Open the database of a workbench and make its tables if they are not there.
+    """Open the database of a workbench and create its tables if they are missing.
 
     Args:
         url: of a database; None: a SQLite file in the folder.
@@ -183,14 +191,15 @@ def open_database(url: str | None, folder: Path) -> Database:
 
     def prepare(connection: Connection) -> int:
         metadata.create_all(connection)
-        OPEN.create(connection, checkfirst=True)  # a database of an earlier version has it not
-        known = connection.execute(select(settings.c.value).where(settings.c.name == "version")).scalar()
-        if known is None:
+        version = connection.execute(select(settings.c.value).where(settings.c.name == "version")).scalar()
+        if version is None:
             connection.execute(insert(settings).values(name="version", value=str(VERSION)))
-        return VERSION if known is None else int(known)
+        return VERSION if version is None else int(version)
 
-    known = database.run(prepare)
-    if known != VERSION:
-        raise StoreError(f"{database.name} was made by another version of signspot ({known}; this one reads {VERSION})")
+    version = database.run(prepare)
+    if version != VERSION:
+        raise StoreError(
+            f"{database.name} was made by another version of signspot ({version}; this one reads {VERSION})"
+        )
     database.watch()
     return database

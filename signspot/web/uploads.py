@@ -1,11 +1,13 @@
-"""Files that people send: bounded in size, decoded in a process of their own before they enter the folder."""
+"""Uploads: limited in size, and decoded in a child process before they enter the folder."""
 
 import os
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from fastapi.concurrency import run_in_threadpool
 
 from signspot.dictionary.build import file_name
 from signspot.errors import (
@@ -22,7 +24,8 @@ from signspot.web.folder import ServedFolder
 from signspot.web.worker import Worker, check_upload
 
 MOST_BYTES = 4 << 30  # of one upload
-UPLOADS = "uploads"  # in the workbench's own folder; the next server removes what a killed one left there
+MOST_CLIP = 60 << 20  # bytes of a clip of one sign
+UPLOADS = "uploads"  # in the state folder; the next server removes what a killed one left there
 _MOST_TEXT = 20 << 20  # of a file of spottings
 _SECONDS = 60.0  # that decoding its beginning may take
 
@@ -34,7 +37,7 @@ def remove(path: Path) -> None:
 
 
 async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], most: int = MOST_BYTES) -> Path:
-    """Take a video, a .pose file or subtitles into the server's own folder, where no page shows them yet.
+    """Receive a video, a .pose file or subtitles into the state folder, where no page shows it yet.
 
     Args:
         folder: that is served.
@@ -52,7 +55,7 @@ async def receive(folder: ServedFolder, name: str, body: AsyncIterator[bytes], m
 
 
 async def receive_text(folder: ServedFolder, name: str, body: AsyncIterator[bytes]) -> Path:
-    """Take a file of spottings (VIA, ELAN, tables) into the server's own folder, to be read and removed."""
+    """Receive a file of spottings (VIA, ELAN, tables) into the state folder, to be read and removed."""
     plain = file_name(Path(name.replace("\\", "/")).name)
     return await _receive(folder, name, f"-{plain}", body, _MOST_TEXT)
 
@@ -66,7 +69,7 @@ async def _receive(folder: ServedFolder, name: str, ending: str, body: AsyncIter
             async for piece in body:
                 size += len(piece)
                 if size > most:
-                    raise OptionsError(f"'{name}' is too large: at most {most:,} bytes are taken")
+                    raise OptionsError(f"'{name}' is too large: at most {most:,} bytes are accepted")
                 file.write(piece)
         if not size:
             raise OptionsError(f"'{name}' is empty")
@@ -80,32 +83,32 @@ async def _receive(folder: ServedFolder, name: str, ending: str, body: AsyncIter
 
 
 def temporary_file(folder: ServedFolder, ending: str) -> Path:
-    """The path of a new file in the server's own folder; the next server removes what a killed one left there."""
-    return folder.own / UPLOADS / temporary_name(Path(f"{uuid.uuid4().hex}{ending}"))
+    """The path of a new temporary file in the state folder."""
+    return folder.state / UPLOADS / temporary_name(Path(f"{uuid.uuid4().hex}{ending}"))
 
 
-def refuse_pictures(folder: ServedFolder, name: str) -> None:
-    """See that no film comes to stay in a folder that is served without pictures of people.
+def refuse_videos(folder: ServedFolder, name: str) -> None:
+    """Refuse videos in a folder that is served without pixels of people.
 
     Raises:
-        OptionsError: it would.
+        OptionsError: the file is a video, and people may not be shown.
     """
     if not folder.pixels and Path(name).suffix.lower() in VIDEO_SUFFIXES:
-        raise OptionsError(f"'{name}' shows people, and this workbench keeps no pictures of them. Send a .pose file")
+        raise OptionsError(f"'{name}' is a video, and this workbench stores no videos of people. Send a .pose file")
 
 
 def check(worker: Worker, path: Path, name: str) -> dict[str, Any]:
-    """See that an upload is what its name says, by decoding it in a child process.
+    """Check that an upload is what its name says, by decoding it in a child process.
 
     Args:
         worker: decodes it.
         path: where it was received; it is removed if it is refused.
-        name: as its sender calls it.
+        name: on the sender's machine.
 
     Raises:
         VideoError: it is no video, or asks for too much time or memory.
         FormatError: subtitles or landmarks cannot be read.
-        SandboxStartError: it could not be looked at.
+        SandboxStartError: no child process can be started.
     """
     try:
         return dict(worker.call(check_upload, path, name, seconds=_SECONDS))
@@ -117,16 +120,27 @@ def check(worker: Worker, path: Path, name: str) -> dict[str, Any]:
         raise
 
 
-def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
-    """Give an upload its name in the folder; a name that is taken gets a number, nothing is replaced.
+@asynccontextmanager
+async def clip(folder: ServedFolder, worker: Worker, name: str, body: AsyncIterator[bytes]) -> AsyncIterator[Path]:
+    """Receive and check a clip of one sign, and remove it at the end."""
+    path = await receive(folder, name, body, MOST_CLIP)
+    try:
+        await run_in_threadpool(check, worker, path, name)
+        yield path
+    finally:
+        remove(path)
 
-    A file of this name and this very content is the upload: whoever sends again, since a server that was killed did not
-    answer, does not find it twice.
+
+def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
+    """Move an upload into the folder; a name that is taken gets a number, and nothing is replaced.
+
+    A file of the same name and content is not stored twice: somebody may send it again because a killed server did not
+    answer.
 
     Args:
         folder: that is served.
         path: the upload.
-        name: as its sender calls it; only its last part counts.
+        name: on the sender's machine; only its last part counts.
         below: a folder in the served one.
 
     Returns:
@@ -134,15 +148,15 @@ def keep(folder: ServedFolder, path: Path, name: str, below: str = "") -> str:
     """
     try:
         plain = Path(Path(name.replace("\\", "/")).name)
-        return _placed(folder, path, file_name(plain.stem), plain.suffix.lower(), below)
+        return _link_into_folder(folder, path, file_name(plain.stem), plain.suffix.lower(), below)
     finally:
-        remove(path)  # it has its name now, or was refused
+        remove(path)  # it was moved, or refused
 
 
-def _placed(folder: ServedFolder, path: Path, stem: str, suffix: str, below: str) -> str:
-    turn = 1
+def _link_into_folder(folder: ServedFolder, path: Path, stem: str, suffix: str, below: str) -> str:
+    number = 1
     while True:
-        chosen = f"{stem}{'' if turn == 1 else f'-{turn}'}{suffix}"
+        chosen = f"{stem}{'' if number == 1 else f'-{number}'}{suffix}"
         relative = f"{below}/{chosen}" if below else chosen
         target = folder.new_file(relative, "the upload")
         try:
@@ -152,16 +166,16 @@ def _placed(folder: ServedFolder, path: Path, stem: str, suffix: str, below: str
             sync(target.parent)
         except FileExistsError:
             if not _is_same(path, target):
-                turn += 1
+                number += 1
                 continue
         except OSError as error:
             raise OutputError(explain_write_failure(target, error)) from error
         return relative
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether two files hold the same."""
+def _is_same(first: Path, second: Path) -> bool:
+    """Whether two files have the same content."""
     try:
-        return one.stat().st_size == other.stat().st_size and content_digest(one) == content_digest(other)
+        return first.stat().st_size == second.stat().st_size and content_digest(first) == content_digest(second)
     except SignspotError:
         return False

@@ -1,4 +1,4 @@
-"""Queues of spottings that people verify, every decision about them, and what the decisions say."""
+"""Queues of spottings that people verify, their decisions, and measures of these."""
 
 import hashlib
 import json
@@ -37,10 +37,10 @@ from signspot.web import tables
 T = TypeVar("T")
 Answer = Literal["yes", "no", "unsure", "variant", "word"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
-LEASE = 900.0  # seconds after which an item that nobody decided about is handed to the next person
-_MOST_SECONDS = 3600.0  # that one decision is said to have taken
+LEASE = 900.0  # seconds after which an item without a decision is handed to the next person
+_MOST_SECONDS = 3600.0  # longest duration of a decision that is recorded
 _LONGEST_NAME = 80  # letters of an annotator's name
-OTHER_VARIANT = "other"  # of a sign that is another variant of its word, where nobody said which
+OTHER_VARIANT = "other"  # name of another variant of a word where the person gave none
 _COLUMNS = tuple(name for name in tables.items.c.keys() if name in {field.name for field in fields(Spotting)})  # noqa: SIM118
 _OTHERS = tuple(field.name for field in fields(Spotting) if field.name not in (*_COLUMNS, "decision"))
 
@@ -50,7 +50,7 @@ class Item:
     """A spotting in a queue."""
 
     queue: str
-    item: int  # its place
+    item: int  # its index
     spotting: Spotting
 
 
@@ -58,7 +58,7 @@ class Item:
 class Decision:
     """A person's decision about an item."""
 
-    id: str  # made by whoever sends it, so that sending it twice is the same as once
+    id: str  # chosen by the sender, so that sending a decision twice counts once
     queue: str
     item: int
     annotator: str
@@ -66,7 +66,7 @@ class Decision:
     word: str  # with the answer `word`: which word it is; with `variant`: the variant's name
     start: float  # of the sign, as the person left it
     end: float
-    seconds: float  # that the person took
+    seconds: float  # that the person needed
     at: float = 0.0  # seconds since 1970
     withdrawn: float | None = None  # when it was undone
 
@@ -74,9 +74,9 @@ class Decision:
         if self.answer not in ANSWERS:
             raise OptionsError(f"an answer is {', '.join(ANSWERS)}; got '{self.answer}'")
         if not self.id or len(self.id) > 64:
-            raise OptionsError("a decision needs an id of at most 64 letters, made by whoever sends it")
+            raise OptionsError("a decision needs an id of 1 to 64 characters, chosen by the sender")
         if self.answer == "word" and not self.word.strip():
-            raise OptionsError("say which word it is")
+            raise OptionsError("the answer 'word' needs the right word: name it")
         checked_annotator(self.annotator)
         check_text(self.word, "the word")
         check_span(check_time(self.start, "start"), check_time(self.end, "end"), "the decision")
@@ -95,7 +95,7 @@ def checked_annotator(name: str) -> str:
     """
     plain = check_text(name, "the name").strip()
     if not plain or len(plain) > _LONGEST_NAME or not plain.isprintable():
-        raise OptionsError(f"say who you are, in at most {_LONGEST_NAME} letters")
+        raise OptionsError(f"a name has 1 to {_LONGEST_NAME} printable characters; got '{plain:.80}'")
     return plain
 
 
@@ -107,7 +107,7 @@ class Queues:
         self._turn = threading.Lock()
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        """One transaction that writes; in SQLite one at a time, or those that wait would try again and again."""
+        """One transaction that writes; in SQLite one at a time, since waiting ones would poll the lock."""
         if self._database.url.get_backend_name() != "sqlite":
             return self._database.run(work)
         with self._turn:
@@ -116,14 +116,14 @@ class Queues:
     def add(
         self, name: str, spottings: Iterable[Spotting], *, dictionary: str = "", copies: int = 2, share: float = 0.1
     ) -> str:
-        """Make a queue.
+        """Create a queue.
 
         Args:
             name: as people see it.
             spottings: in the order in which they are shown.
             dictionary: whose exemplars are shown beside them.
-            copies: how many people see an item that is shown for agreement.
-            share: of items that are, spread evenly.
+            copies: how many people verify an item that measures agreement.
+            share: of items that do, spread evenly.
 
         Returns:
             Its id.
@@ -133,15 +133,15 @@ class Queues:
         check_text(name, "the name of the queue")
         check_text(dictionary, "the dictionary")
         queue = uuid.uuid4().hex[:12]
-        rows = [_row(queue, place, spotting, copies, share) for place, spotting in enumerate(spottings)]
+        rows = [_row(queue, index, spotting, copies, share) for index, spotting in enumerate(spottings)]
         if not rows:
-            raise OptionsError("there is nothing to verify: no spotting was given")
-        made = {"id": queue, "name": check_text(name, "the name").strip() or "?", "dictionary": dictionary}
+            raise OptionsError("a queue needs at least one spotting; got none")
+        values = {"id": queue, "name": check_text(name, "the name").strip() or "?", "dictionary": dictionary}
 
         def work(connection: Connection) -> None:
             if not connection.execute(select(tables.queues.c.id).where(tables.queues.c.id == queue)).first():
-                made_now = {**made, "copies": copies, "share": share, "created": time.time()}
-                connection.execute(insert(tables.queues).values(made_now))
+                row = {**values, "copies": copies, "share": share, "created": time.time()}
+                connection.execute(insert(tables.queues).values(row))
                 for start in range(0, len(rows), 1000):
                     connection.execute(insert(tables.items), rows[start : start + 1000])
 
@@ -158,7 +158,7 @@ class Queues:
         self._database.run(work)
 
     def all(self) -> list[dict[str, Any]]:
-        """Every queue with how many items it has and how many are decided."""
+        """Every queue with the number of its items and of those decided."""
 
         def work(connection: Connection) -> list[dict[str, Any]]:
             sizes = _counted(connection, select(tables.items.c.queue, func.count()).group_by(tables.items.c.queue))
@@ -166,8 +166,25 @@ class Queues:
                 tables.decisions.c.withdrawn.is_(None)
             )
             decided = _counted(connection, standing.group_by(tables.decisions.c.queue))
-            found = connection.execute(select(tables.queues).order_by(tables.queues.c.created.desc())).mappings()
-            return [{**row, "items": sizes.get(row["id"], 0), "decided": decided.get(row["id"], 0)} for row in found]
+            rows = connection.execute(select(tables.queues).order_by(tables.queues.c.created.desc())).mappings()
+            return [{**row, "items": sizes.get(row["id"], 0), "decided": decided.get(row["id"], 0)} for row in rows]
+
+        return self._database.run(work)
+
+    def progress(self, queue: str) -> dict[str, Any]:
+        """How many items a queue has, how many are decided, and by whom."""
+
+        def work(connection: Connection) -> dict[str, Any]:
+            items, table = tables.items, tables.decisions
+            standing = and_(table.c.queue == queue, table.c.withdrawn.is_(None))
+            count = select(func.count()).select_from(items).where(items.c.queue == queue)
+            decided = select(func.count(table.c.item.distinct())).where(standing)
+            people = select(table.c.annotator, func.count()).where(standing).group_by(table.c.annotator)
+            return {
+                "items": connection.execute(count).scalar_one(),
+                "decided": connection.execute(decided).scalar_one(),
+                "people": _counted(connection, people.order_by(table.c.annotator)),
+            }
 
         return self._database.run(work)
 
@@ -177,17 +194,17 @@ class Queues:
         Raises:
             FormatError: there is none of this id.
         """
-        found = self._database.run(
+        row = self._database.run(
             lambda connection: (
                 connection.execute(select(tables.queues).where(tables.queues.c.id == queue)).mappings().first()
             )
         )
-        if found is None:
+        if row is None:
             raise FormatError(f"there is no queue '{queue}'")
-        return dict(found)
+        return dict(row)
 
     def hand_out(self, queue: str, annotator: str, count: int = 3) -> list[Item]:
-        """The next items for a person: those that they hold already, then fresh ones; nobody else gets them."""
+        """The next items of a person: those assigned to them already, then new ones that nobody else is assigned."""
         who = checked_annotator(annotator)
         return self._write(lambda connection: _hand_out(connection, queue, who, count))
 
@@ -210,32 +227,36 @@ class Queues:
 
         def work(connection: Connection) -> Decision | None:
             at = time.time()
-            made = replace(decision, at=at, seconds=min(max(0.0, decision.seconds), _MOST_SECONDS))
-            held, table = _of(tables.assignments, made), tables.decisions
-            connection.execute(update(tables.assignments).where(held).values(decided=True))  # takes the lock first
-            standing = and_(_of(table, made), table.c.withdrawn.is_(None))
+            added = replace(decision, at=at, seconds=min(max(0.0, decision.seconds), _MOST_SECONDS))
+            assignment, table = _of(tables.assignments, added), tables.decisions
+            connection.execute(
+                update(tables.assignments).where(assignment).values(decided=True)
+            )  # takes the lock first
+            standing = and_(_of(table, added), table.c.withdrawn.is_(None))
             row = connection.execute(select(table).where(standing)).mappings().first()
             before = None if row is None else _decision(row)
-            sent = connection.execute(select(table).where(table.c.id == made.id)).mappings().first()
+            sent = connection.execute(select(table).where(table.c.id == added.id)).mappings().first()
             if sent is not None:
-                if _content(_decision(sent)) != _content(made):
-                    raise OptionsError(f"the id '{made.id}' was used for another decision: send each with its own")
+                if _content(_decision(sent)) != _content(added):
+                    raise OptionsError(
+                        f"the id '{added.id}' was used for another decision: give each decision its own id"
+                    )
                 if before is None:
-                    connection.execute(update(tables.assignments).where(held).values(decided=False))
+                    connection.execute(update(tables.assignments).where(assignment).values(decided=False))
                 return before
-            if if_new and before is not None and _content(before) == _content(made):
+            if if_new and before is not None and _content(before) == _content(added):
                 return before
-            key = and_(tables.items.c.queue == made.queue, tables.items.c.item == made.item)
+            key = and_(tables.items.c.queue == added.queue, tables.items.c.item == added.item)
             if not connection.execute(select(tables.items.c.item).where(key)).first():
-                raise FormatError(f"there is no item {made.item} in the queue '{made.queue}'")
+                raise FormatError(f"there is no item {added.item} in the queue '{added.queue}'")
             connection.execute(update(table).where(standing).values(withdrawn=at))
-            connection.execute(insert(table).values(asdict(made)))
-            return made
+            connection.execute(insert(table).values(asdict(added)))
+            return added
 
         return self._write(work)
 
     def undo(self, queue: str, annotator: str) -> Item | None:
-        """Withdraw a person's last standing decision and hand its item to them again; None: there is none.
+        """Withdraw a person's last standing decision and return its item to them; None: there is none.
 
         The withdrawn decision stays in the database.
         """
@@ -248,8 +269,8 @@ class Queues:
             if last is None:
                 return None
             connection.execute(update(table).where(table.c.id == last["id"]).values(withdrawn=time.time()))
-            held = _of(tables.assignments, _decision(last))
-            again = update(tables.assignments).where(held).values(decided=False, at=time.time())
+            assignment = _of(tables.assignments, _decision(last))
+            again = update(tables.assignments).where(assignment).values(decided=False, at=time.time())
             connection.execute(again)
             key = and_(tables.items.c.queue == queue, tables.items.c.item == last["item"])
             return _item(connection.execute(select(tables.items).where(key)).mappings().one())
@@ -258,15 +279,15 @@ class Queues:
 
     def items(self, queue: str) -> Iterator[Item]:
         """Every item of a queue, in order."""
-        wanted = select(tables.items).where(tables.items.c.queue == queue).order_by(tables.items.c.item)
-        return (_item(row) for row in self._database.rows(wanted, 1000))
+        query = select(tables.items).where(tables.items.c.queue == queue).order_by(tables.items.c.item)
+        return (_item(row) for row in self._database.rows(query, 1000))
 
     def decisions(self, queue: str, *, withdrawn: bool = False) -> list[Decision]:
         """Every standing decision of a queue by time; with those that were undone if they are wanted."""
-        wanted = select(tables.decisions).where(tables.decisions.c.queue == queue).order_by(tables.decisions.c.at)
+        query = select(tables.decisions).where(tables.decisions.c.queue == queue).order_by(tables.decisions.c.at)
         if not withdrawn:
-            wanted = wanted.where(tables.decisions.c.withdrawn.is_(None))
-        return [_decision(row) for row in self._database.rows(wanted, 1000)]
+            query = query.where(tables.decisions.c.withdrawn.is_(None))
+        return [_decision(row) for row in self._database.rows(query, 1000)]
 
     def verified_videos(self) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
@@ -276,48 +297,46 @@ class Queues:
             decided = exists().where(
                 and_(table.c.queue == items.c.queue, table.c.item == items.c.item, table.c.withdrawn.is_(None))
             )
-            wanted = select(items.c.video, func.count()).group_by(items.c.video)
-            every, some = _counted(connection, wanted), _counted(connection, wanted.where(decided))
-            return {video: (count, some.get(video, 0)) for video, count in every.items()}
+            query = select(items.c.video, func.count()).group_by(items.c.video)
+            all_items, with_decision = _counted(connection, query), _counted(connection, query.where(decided))
+            return {video: (count, with_decision.get(video, 0)) for video, count in all_items.items()}
 
         return self._database.run(work)
 
 
 def _hand_out(connection: Connection, queue: str, who: str, count: int) -> list[Item]:
-    """In one transaction, whose first statement writes: two people never read the same free item."""
-    held, items, now = tables.assignments, tables.items, time.time()
-    late = and_(held.c.queue == queue, held.c.decided.is_(False), held.c.at < now - LEASE, held.c.annotator != who)
-    connection.execute(
-        update(held).where(and_(held.c.queue == queue, held.c.annotator == who, ~held.c.decided)).values(at=held.c.at)
-    )
-    for row in connection.execute(select(held.c.item, held.c.annotator).where(late)).all():
-        gone = connection.execute(delete(held).where(late, held.c.item == row.item, held.c.annotator == row.annotator))
-        if gone.rowcount:
+    """Runs in one transaction whose first statement writes, so that two people never read the same free item."""
+    table, items, now = tables.assignments, tables.items, time.time()
+    late = and_(table.c.queue == queue, table.c.decided.is_(False), table.c.at < now - LEASE, table.c.annotator != who)
+    mine = and_(table.c.queue == queue, table.c.annotator == who, table.c.decided.is_(False))
+    connection.execute(update(table).where(mine).values(at=table.c.at))
+    for row in connection.execute(select(table.c.item, table.c.annotator).where(late)).all():
+        stale = and_(late, table.c.item == row.item, table.c.annotator == row.annotator)
+        if connection.execute(delete(table).where(stale)).rowcount:
             here = and_(items.c.queue == queue, items.c.item == row.item)
             connection.execute(update(items).where(here).values(remaining=items.c.remaining + 1))
-    mine = and_(held.c.queue == queue, held.c.annotator == who, held.c.decided.is_(False))
-    own = connection.execute(select(held.c.item).where(mine).order_by(held.c.item).limit(count)).scalars().all()
-    held_items = select(items).where(items.c.queue == queue, items.c.item.in_(own)).order_by(items.c.item)
-    found = [_item(row) for row in connection.execute(held_items).mappings()] if own else []
-    known = exists().where(and_(held.c.queue == items.c.queue, held.c.item == items.c.item, held.c.annotator == who))
+    numbers = connection.execute(select(table.c.item).where(mine).order_by(table.c.item).limit(count)).scalars().all()
+    held_items = select(items).where(items.c.queue == queue, items.c.item.in_(numbers)).order_by(items.c.item)
+    held = [_item(row) for row in connection.execute(held_items).mappings()] if numbers else []
+    same = and_(table.c.queue == items.c.queue, table.c.item == items.c.item, table.c.annotator == who)
     free = (
         select(items)
-        .where(items.c.queue == queue, items.c.remaining > literal_column("0"), ~known)  # as the index `OPEN` has it
+        .where(items.c.queue == queue, items.c.remaining > literal_column("0"), ~exists().where(same))  # index `OPEN`
         .order_by(items.c.item)
-        .limit(max(0, count - len(found)))
+        .limit(max(0, count - len(held)))
         .with_for_update(skip_locked=True)
     )
-    fresh = [_item(row) for row in connection.execute(free).mappings()] if count > len(found) else []
-    for each in fresh:
-        here = and_(items.c.queue == queue, items.c.item == each.item)
+    fresh = [_item(row) for row in connection.execute(free).mappings()] if count > len(held) else []
+    for item in fresh:
+        here = and_(items.c.queue == queue, items.c.item == item.item)
         connection.execute(update(items).where(here).values(remaining=items.c.remaining - 1))
-        handed = {"queue": queue, "item": each.item, "annotator": who, "at": now, "decided": False}
-        connection.execute(insert(held).values(handed))
-    return [*found, *fresh]
+        handed = {"queue": queue, "item": item.item, "annotator": who, "at": now, "decided": False}
+        connection.execute(insert(table).values(handed))
+    return [*held, *fresh]
 
 
-def _counted(connection: Connection, wanted: Select[Any]) -> dict[str, int]:
-    return {str(name): int(count) for name, count in connection.execute(wanted)}
+def _counted(connection: Connection, query: Select[Any]) -> dict[str, int]:
+    return {str(name): int(count) for name, count in connection.execute(query)}
 
 
 def _of(table: Any, decision: Decision) -> Any:
@@ -325,17 +344,17 @@ def _of(table: Any, decision: Decision) -> Any:
 
 
 def _content(decision: Decision) -> tuple[object, ...]:
-    """What a decision says, without when and how quickly it was made."""
+    """The content of a decision, without its time and duration."""
     span = round(decision.start, 3), round(decision.end, 3)
     return decision.queue, decision.item, decision.annotator, decision.answer, decision.word, *span
 
 
-def _row(queue: str, place: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:
-    drawn = int(hashlib.sha256(f"{place}".encode()).hexdigest()[:8], 16) / 16**8
+def _row(queue: str, index: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:
+    drawn = int(hashlib.sha256(f"{index}".encode()).hexdigest()[:8], 16) / 16**8
     values = {name: getattr(spotting, name) for name in _COLUMNS}
     rest = json.dumps({name: getattr(spotting, name) for name in _OTHERS})
     handed = {"remaining": copies if drawn < share else 1, "rest": rest}
-    return {"queue": queue, "item": place, **values, "source": str(spotting.source), **handed}
+    return {"queue": queue, "item": index, **values, "source": str(spotting.source), **handed}
 
 
 def _item(row: RowMapping) -> Item:
@@ -347,7 +366,7 @@ def _item(row: RowMapping) -> Item:
     where = f"item {quoted(row['item'])} of the queue"
     rest = parse_json(check_text(row["rest"], where), where)
     if not isinstance(rest, dict):
-        raise FormatError(f"{where} is damaged. Remove the queue, and make it again")
+        raise FormatError(f"{where} is damaged. Remove the queue and create it again")
     values = {name: row[name] for name in _COLUMNS} | {name: rest[name] for name in _OTHERS if name in rest}
     return Item(row["queue"], check_int(row["item"], where), from_row(values, where))
 
@@ -374,21 +393,22 @@ def verified(items: Iterable[Item], decisions: Sequence[Decision]) -> Iterator[t
     for decision in decisions:
         by_item.setdefault(decision.item, []).append(decision)
     for item in items:
-        own = by_item.get(item.item, [])
-        if not own:
-            yield item, own, item.spotting
+        given = by_item.get(item.item, [])
+        if not given:
+            yield item, given, item.spotting
             continue
-        answers = {decision.plain for decision in own}
-        agreed: PlainDecision = own[-1].plain if len(answers) == 1 else "unsure"
-        last = own[-1]
+        answers = {decision.plain for decision in given}
+        agreed: PlainDecision = given[-1].plain if len(answers) == 1 else "unsure"
+        last = given[-1]
         variant = (last.word or OTHER_VARIANT) if last.answer == "variant" else item.spotting.variant
         source = LabelSource.VERIFIED if agreed in ("yes", "no") else item.spotting.source
-        made = replace(item.spotting, decision=agreed, source=source, start=last.start, end=last.end, variant=variant)
-        made = replace(made, time=min(max(made.time, made.start), made.end))
-        yield item, own, made
-        named = next((decision for decision in reversed(own) if decision.answer == "word"), None)
+        spotting = replace(item.spotting, decision=agreed, source=source, start=last.start, end=last.end)
+        spotting = replace(spotting, variant=variant, time=min(max(spotting.time, spotting.start), spotting.end))
+        yield item, given, spotting
+        named = next((decision for decision in reversed(given) if decision.answer == "word"), None)
         if named is not None and agreed == "no":
-            yield item, own, replace(made, word=named.word, decision="yes", exemplar="", variant="", score=1.0)
+            right = replace(spotting, word=named.word, decision="yes", exemplar="", variant="", score=1.0)
+            yield item, given, right
 
 
 _Z = 1.959964  # of a 95 % interval
@@ -409,7 +429,7 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share: (0, 1) where nothing is known."""
+        """The 95 % confidence interval of the share: (0, 1) without any decision."""
         count = self.yes + self.no
         if not count:
             return 0.0, 1.0
@@ -454,15 +474,15 @@ class Measures:
 def measure(items: Sequence[Item], decisions: Sequence[Decision]) -> Measures:
     """Measure a queue; where people disagree about an item, it counts as unsure."""
     answers: Counter[tuple[str, str]] = Counter()
-    seen: set[int] = set()
-    for item, own, spotting in verified(items, decisions):
-        if own and item.item not in seen:
-            seen.add(item.item)
+    counted: set[int] = set()
+    for item, item_decisions, spotting in verified(items, decisions):
+        if item_decisions and item.item not in counted:
+            counted.add(item.item)
             answers[item.spotting.word, spotting.decision] += 1
     words = {word: _share(answers, word) for word in dict.fromkeys(word for word, _ in answers)}
     ordered = dict(sorted(words.items(), key=lambda pair: (-(pair[1].yes + pair[1].no + pair[1].unsure), pair[0])))
     total = Share(*(sum(getattr(share, name) for share in words.values()) for name in ("yes", "no", "unsure")))
-    return Measures(len(items), len(seen), total, ordered, tuple(agreements(decisions)), tuple(_people(decisions)))
+    return Measures(len(items), len(counted), total, ordered, tuple(agreements(decisions)), tuple(_people(decisions)))
 
 
 def _share(answers: Counter[tuple[str, str]], word: str) -> Share:
@@ -474,14 +494,14 @@ def agreements(decisions: Iterable[Decision]) -> list[Agreement]:
     by_person: dict[str, dict[int, str]] = {}
     for decision in decisions:
         by_person.setdefault(decision.annotator, {})[decision.item] = decision.plain
-    found = []
-    for one, other in combinations(sorted(by_person), 2):
-        shared = sorted(by_person[one].keys() & by_person[other].keys())
+    pairs_of_people = []
+    for first, second in combinations(sorted(by_person), 2):
+        shared = sorted(by_person[first].keys() & by_person[second].keys())
         if shared:
-            pairs = [(by_person[one][item], by_person[other][item]) for item in shared]
+            pairs = [(by_person[first][item], by_person[second][item]) for item in shared]
             observed = sum(a == b for a, b in pairs) / len(pairs)
-            found.append(Agreement(one, other, len(pairs), observed, cohens_kappa(pairs)))
-    return sorted(found, key=lambda each: -each.items)
+            pairs_of_people.append(Agreement(first, second, len(pairs), observed, cohens_kappa(pairs)))
+    return sorted(pairs_of_people, key=lambda agreement: -agreement.items)
 
 
 def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
@@ -499,4 +519,4 @@ def _people(decisions: Iterable[Decision]) -> list[Person]:
     times: dict[str, list[float]] = {}
     for decision in decisions:
         times.setdefault(decision.annotator, []).append(decision.seconds)
-    return [Person(name, len(own), sorted(own)[len(own) // 2]) for name, own in sorted(times.items())]
+    return [Person(name, len(seconds), sorted(seconds)[len(seconds) // 2]) for name, seconds in sorted(times.items())]

@@ -12,16 +12,15 @@ from starlette.exceptions import HTTPException
 from signspot.annotation.store import Database
 from signspot.io.files import clean_up
 from signspot.web.access import AccessPolicy, Role
-from signspot.web.folder import ServedFolder
+from signspot.web.folder import MEDIA_FOLDER, ServedFolder
 from signspot.web.jobs import Jobs
 from signspot.web.recordings import HolisticPackage, Recordings
 from signspot.web.search import Searcher, States
+from signspot.web.signs import Signs
 from signspot.web.tables import open_database
 from signspot.web.uploads import MOST_BYTES
 from signspot.web.verification import Queues
 from signspot.web.worker import JobSettings, Worker
-
-PICTURES = "pictures"  # in the workbench's own folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class WorkbenchOptions:
     most_bytes: int = MOST_BYTES  # of one upload
     access: AccessPolicy = field(default_factory=AccessPolicy)
     device: str = "cpu"  # where networks run
-    pixels: bool = True  # pictures of people are shown, and thumbnails of them kept; else skeletons are
-    holistic: Path | None = None  # a package that estimates landmarks in the sign page
+    pixels: bool = True  # people are shown and thumbnails of them stored; otherwise skeletons are drawn
+    holistic: Path | None = None  # a package that estimates landmarks in the browser
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ class Workbench:
     worker: Worker
     searcher: Searcher
     queues: Queues
+    signs: Signs
     jobs: Jobs
     states: States
     recordings: Recordings
@@ -56,7 +56,7 @@ class Workbench:
 
     @classmethod
     def open(cls, options: WorkbenchOptions) -> "Workbench":
-        """Open a folder; its database is made if it is not there, and what killed servers left half written goes.
+        """Open a folder; create its database if there is none, and remove temporary files of killed servers.
 
         Raises:
             OptionsError: there is no such folder, or no such package.
@@ -65,23 +65,23 @@ class Workbench:
         holistic = None if options.holistic is None else HolisticPackage.open(options.holistic)
         others = tuple(path.resolve() for path in options.dictionaries)
         folder = ServedFolder(options.folder, others, options.pixels)
-        clean_up(folder.own)  # uploads and recordings of people among them
+        clean_up(folder.state)  # among them uploads that show people
         if not options.pixels:
-            for kept in (folder.own / PICTURES).glob("*"):  # of servers that showed people
-                kept.unlink(missing_ok=True)
-        database = open_database(options.database, folder.own)
+            for path in (folder.state / MEDIA_FOLDER).glob("*"):  # thumbnails of servers that showed people
+                path.unlink(missing_ok=True)
+        database = open_database(options.database, folder.state)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         worker = Worker()
         searcher = Searcher(folder, worker, options.encoder, options.device)
-        parts = Queues(database), Jobs(database, settings), States(searcher), Recordings()
+        parts = Queues(database), Signs(database), Jobs(database, settings), States(searcher), Recordings()
         return cls(options, folder, database, worker, searcher, *parts, holistic)
 
     @property
-    def pictures(self) -> Path:
+    def media(self) -> Path:
         """The folder of thumbnails and playable copies."""
-        place = self.folder.own / PICTURES
-        place.mkdir(exist_ok=True)
-        return place
+        path = self.folder.state / MEDIA_FOLDER
+        path.mkdir(exist_ok=True)
+        return path
 
     @property
     def landmarks(self) -> Path | None:
@@ -90,7 +90,7 @@ class Workbench:
         return cache / "landmarks" if cache else None
 
     def close(self) -> None:
-        """Stop jobs and let the database go."""
+        """Stop jobs and recordings, and close the database."""
         self.recordings.close()
         self.jobs.stop()
         self.worker.close()

@@ -1,4 +1,4 @@
-"""Work on untrusted files in child processes with limits: here alone the server decodes videos and runs jobs.
+"""Work on untrusted files in child processes with limits: the only module in which the server decodes videos.
 
 `Worker` is the server's side; every other function runs in a child. A child that cannot be started raises
 `SandboxStartError`: the request is answered 503, nothing is decoded in the server, and the next request tries again.
@@ -49,7 +49,7 @@ _REPORT = 0.3  # seconds between two progress reports of a job
 
 
 class Worker:
-    """Children that work for requests, each at one piece of work at a time; they start when they are first needed."""
+    """Child processes that serve requests, each one call at a time; they start on demand."""
 
     def __init__(self, children: int = _CHILDREN, limits: Limits = LIMITS):
         self._idle = [Sandbox(limits) for _ in range(children)]
@@ -61,7 +61,7 @@ class Worker:
 
         Raises:
             SandboxStartError: no child can be started; nothing was read.
-            SandboxLimitError: it took too long or too much memory, or broke down.
+            SandboxLimitError: it took too long or too much memory, or crashed.
         """
         with self._free:
             sandbox = self._idle.pop()
@@ -77,7 +77,7 @@ class Worker:
 
 
 def check_upload(path: Path, name: str) -> dict[str, Any]:
-    """Read an upload as far as it takes to know that it can be used; `name` is what its sender calls it."""
+    """Read the beginning of an upload to check that it can be used; `name` is its name on the sender's machine."""
     suffix = path.suffix.lower()
     try:
         if suffix in SUBTITLE_SUFFIXES:
@@ -97,7 +97,7 @@ def check_upload(path: Path, name: str) -> dict[str, Any]:
 
 
 def estimate(path: Path, cache: Path | None, progress: Progress = silent) -> Landmarks:
-    """The landmarks of a video; kept in the cache if there is one."""
+    """The landmarks of a video; stored in the cache if there is one."""
     return estimate_landmarks(path, progress, cache=cache)
 
 
@@ -114,7 +114,7 @@ def make_thumbnail(path: Path, time: float | None, height: int) -> NDArray[np.ui
 
 
 def is_playable(path: Path) -> bool:
-    """Whether every browser plays a video as it is."""
+    """Whether every browser plays a video without a copy."""
     from signspot.plots.report import is_played
 
     return is_played(probe(path).info)
@@ -149,17 +149,17 @@ def embed_exemplars(exemplars: list[Exemplar], encoder: str | None, device: str,
     load(encoder, device=device).gallery(exemplars, progress=progress)
 
 
-_tracker: Tracker | None = None  # of the one recording whose frames this child sees
+_tracker: Tracker | None = None  # of the recording whose frames this child processes
 
 
 def begin_recording() -> float:
-    """Load the models for a new recording, and give the seconds of processor that it took."""
+    """Load the models for a new recording; return the seconds of processor that it took."""
     global _tracker
     began = time.process_time()
     if _tracker is not None:
         _tracker.__exit__(None, None, None)
     _tracker = Tracker()
-    _tracker.see(np.zeros(_BLANK, np.uint8))  # models are loaded before anybody signs
+    _tracker.see(np.zeros(_BLANK, np.uint8))  # loads the models before the first frame
     return time.process_time() - began
 
 
@@ -170,15 +170,15 @@ def see_frame(content: bytes, at: float) -> tuple[Landmarks, float]:
         LandmarksError: it is no JPEG, or the recording did not begin in this child.
     """
     if _tracker is None:
-        raise LandmarksError("the recording was interrupted: begin another one")
+        raise LandmarksError("the recording was interrupted: start another one")
     began = time.process_time()
     image = read_jpeg(content)
-    seen = join_frames([_tracker.see(image)], [at], (image.shape[1], image.shape[0]))
-    return seen, time.process_time() - began
+    landmarks = join_frames([_tracker.see(image)], [at], (image.shape[1], image.shape[0]))
+    return landmarks, time.process_time() - began
 
 
 def read_jpeg(content: bytes) -> NDArray[np.uint8]:
-    """(H, W, 3) RGB of a JPEG, scaled down where the models see no more."""
+    """(H, W, 3) RGB of a JPEG, scaled down to what the models use."""
     if not content.startswith(_JPEG):
         raise LandmarksError("a frame of a recording is a JPEG")
     if _pixels(content) > MOST_PIXELS:
@@ -196,17 +196,17 @@ def read_jpeg(content: bytes) -> NDArray[np.uint8]:
 
 
 def _pixels(content: bytes) -> int:
-    """Pixels that the largest frame header of a JPEG speaks of; counted before any memory is taken."""
-    place, most = content.find(b"\xff", 2), 0
-    while 0 <= place < len(content) - 9 and (marker := content[place + 1]) != _SCAN:
+    """Pixels by the largest frame header of a JPEG; counted before any memory is allocated."""
+    position, most = content.find(b"\xff", 2), 0
+    while 0 <= position < len(content) - 9 and (marker := content[position + 1]) != _SCAN:
         if marker in _NO_LENGTH:
-            place += 1
+            position += 1
         else:
             if marker in _FRAME_HEADERS:
-                high, wide = (int.from_bytes(content[place + at : place + at + 2], "big") for at in (5, 7))
+                high, wide = (int.from_bytes(content[position + at : position + at + 2], "big") for at in (5, 7))
                 most = max(most, high * wide)
-            place += 2 + int.from_bytes(content[place + 2 : place + 4], "big")
-        place = content.find(b"\xff", place)
+            position += 2 + int.from_bytes(content[position + 2 : position + 4], "big")
+        position = content.find(b"\xff", position)
     return most
 
 
@@ -255,13 +255,13 @@ class _Job:
 
 
 def run_job(job: str, settings: JobSettings) -> None:
-    """Do one job, and write how it ended."""
+    """Run one job, and record how it ended."""
     folder = ServedFolder(Path(settings.folder))
-    database = tables.open_database(settings.database, folder.own)
+    database = tables.open_database(settings.database, folder.state)
     work = _Job(job, folder, database, settings)
-    wanted = select(tables.jobs).where(tables.jobs.c.id == job)
+    query = select(tables.jobs).where(tables.jobs.c.id == job)
     try:
-        row = database.run(lambda connection: connection.execute(wanted).mappings().one())
+        row = database.run(lambda connection: connection.execute(query).mappings().one())
         if row["kind"] not in _KINDS:
             raise FormatError(f"a job is {', '.join(_KINDS)}; got {quoted(row['kind'])}")
         message = _KINDS[row["kind"]](work, parse_json(row["spec"], "the job"))
@@ -327,10 +327,10 @@ def _adapt(work: _Job, spec: Mapping[str, Any]) -> str:
     corpus = open_corpus(work.folder.root)
     command = f"signspot serve: adapt {spec['name']}"
     spotter = load(work.settings.encoder, device=work.settings.device)
-    made = adapt(spotter, corpus, dictionary, out, options, stage=work.stage, command=command)
-    if made.encoder is None:
+    result = adapt(spotter, corpus, dictionary, out, options, stage=work.stage, command=command)
+    if result.encoder is None:
         return "no gain on held-out footage: nothing was written"
-    save_encoder(made.encoder, out / f"{out.name}.safetensors", half=True)
+    save_encoder(result.encoder, out / f"{out.name}.safetensors", half=True)
     return f"{ENCODERS}/{out.name}/{out.name}.safetensors"
 
 

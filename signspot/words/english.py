@@ -1,126 +1,25 @@
 """English text that is read otherwise than it is written: abbreviations, contractions, symbols and measures."""
 
+import json
 import re
 from collections.abc import Callable, Iterable
+from importlib.resources import files
 from itertools import product
 
 from signspot.words.tokens import APOSTROPHES, SYMBOLS, Atom, Reading, fold, number_words, word_pattern
 
-ABBREVIATIONS: dict[str, tuple[str, ...]] = {
-    "dr": ("doctor",),
-    "drs": ("doctors",),
-    "mr": ("mister",),
-    "mrs": ("missus",),
-    "messrs": ("misters",),
-    "prof": ("professor",),
-    "rev": ("reverend",),
-    "revd": ("reverend",),
-    "sgt": ("sergeant",),
-    "capt": ("captain",),
-    "lt": ("lieutenant",),
-    "cllr": ("councillor",),
-    "supt": ("superintendent",),
-    "insp": ("inspector",),
-    "det": ("detective",),
-    "jr": ("junior",),
-    "snr": ("senior",),
-    "st": ("saint", "street"),
-    "rd": ("road",),
-    "ave": ("avenue",),
-    "mt": ("mount",),
-    "vs": ("versus",),
-    "etc": ("et cetera",),
-    "approx": ("approximately",),
-    "dept": ("department",),
-    "govt": ("government",),
-    "uni": ("university",),
-    "tv": ("television",),
-    "ok": ("okay",),
-    "eg": ("for example",),
-    "ie": ("that is",),
-}
-# Words of their own unless they start with a capital, or a full stop follows.
-NEEDS_CAPITAL = frozenset({"st", "rd", "ave", "mt", "lt", "rev", "det"})
-# Only with full stops inside.
-NEEDS_DOTS = frozenset({"eg", "ie"})
-
-CONTRACTIONS: dict[str, tuple[tuple[str, str], ...]] = {
-    # What is written, in pieces: (as written, as said).
-    "won't": (("wo", "will"), ("n't", "not")),
-    "can't": (("ca", "can"), ("n't", "not")),
-    "cannot": (("can", "can"), ("not", "not")),
-    "shan't": (("sha", "shall"), ("n't", "not")),
-    "ain't": (("ai", "is"), ("n't", "not")),
-    "let's": (("let", "let"), ("'s", "us")),
-    "gonna": (("gon", "going"), ("na", "to")),
-    "wanna": (("wan", "want"), ("na", "to")),
-    "gotta": (("got", "got"), ("ta", "to")),
-    "o'clock": (("o'clock", "o'clock"),),
-    "'em": (("'em", "them"),),
-    "cos": (("cos", "because"),),
-    "'cause": (("'cause", "because"),),
-    "ma'am": (("ma'am", "madam"),),
-}
-ENDINGS: dict[str, tuple[str, ...]] = {
-    "n't": ("not",),
-    "'m": ("am",),
-    "'re": ("are",),
-    "'ll": ("will",),
-    "'ve": ("have",),
-    "'d": ("would", "had"),
-}
-# After these, 's is "is"; after anything else it marks whose something is.
-IS_AFTER = frozenset({"he", "here", "how", "it", "she", "that", "there", "what", "when", "where", "who", "why"})
-
-SIGNS: dict[str, tuple[str, ...]] = {
-    "&": ("and",),
-    "@": ("at",),
-    "+": ("plus",),
-    "=": ("equals",),
-    "°": ("degrees",),
-    "%": ("percent", "per cent"),
-    "£": ("pounds", "pound"),
-    "$": ("dollars", "dollar"),
-    "€": ("euros", "euro"),
-    "¥": ("yen",),
-    "₹": ("rupees", "rupee"),
-    "½": ("half",),
-    "⅓": ("third",),
-    "⅔": ("two thirds",),
-    "¼": ("quarter",),
-    "¾": ("three quarters",),
-}
-MONEY = {"£": ("pound", "pounds"), "$": ("dollar", "dollars"), "€": ("euro", "euros"), "¥": ("yen", "yen")}
-MONEY |= {"₹": ("rupee", "rupees")}
-COINS = {"£": ("penny", "pence"), "$": ("cent", "cents"), "€": ("cent", "cents")}
-SCALES = {"k": "thousand", "m": "million", "mn": "million", "bn": "billion", "tn": "trillion"}
-SCALES |= {name: name for name in ("thousand", "million", "billion", "trillion")}
-MEASURES: dict[str, tuple[str, str]] = {
-    # As written after a number: (one, several).
-    "km": ("kilometre", "kilometres"),
-    "cm": ("centimetre", "centimetres"),
-    "mm": ("millimetre", "millimetres"),
-    "kg": ("kilogram", "kilograms"),
-    "mg": ("milligram", "milligrams"),
-    "ml": ("millilitre", "millilitres"),
-    "lb": ("pound", "pounds"),
-    "lbs": ("pound", "pounds"),
-    "oz": ("ounce", "ounces"),
-    "ft": ("foot", "feet"),
-    "hrs": ("hour", "hours"),
-    "hr": ("hour", "hours"),
-    "mins": ("minute", "minutes"),
-    "min": ("minute", "minutes"),
-    "secs": ("second", "seconds"),
-    "sec": ("second", "seconds"),
-    "mph": ("mile per hour", "miles per hour"),
-    "kph": ("kilometre per hour", "kilometres per hour"),
-    "°c": ("degree celsius", "degrees celsius"),
-    "°f": ("degree fahrenheit", "degrees fahrenheit"),
-    "°": ("degree", "degrees"),
-    "p": ("penny", "pence"),
-}
-
+_DATA = json.loads((files("signspot.words") / "data" / "english.json").read_text(encoding="utf-8"))
+ABBREVIATIONS: dict[str, list[str]] = _DATA["abbreviations"]
+NEEDS_CAPITAL = frozenset(_DATA["needs_capital"])  # words of their own unless capitalised or followed by a full stop
+NEEDS_DOTS = frozenset(_DATA["needs_dots"])  # only with full stops inside
+CONTRACTIONS: dict[str, list[tuple[str, str]]] = _DATA["contractions"]  # in pieces: as written, as said
+ENDINGS: dict[str, list[str]] = _DATA["endings"]
+IS_AFTER = frozenset(_DATA["is_after"])  # after these, 's is "is"; after anything else it marks whose something is
+SIGNS: dict[str, list[str]] = _DATA["signs"]
+MONEY: dict[str, tuple[str, str]] = _DATA["money"]  # one, several; as coins and measures
+COINS: dict[str, tuple[str, str]] = _DATA["coins"]
+SCALES: dict[str, str] = _DATA["scales"]
+MEASURES: dict[str, tuple[str, str]] = _DATA["measures"]  # as written after a number
 
 _NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}|\d+)(?:\.\d+)?"  # bounded, so that no text makes it try in vain for long
 _ALONE = r"(?![^\W_]|[.,:/]\d)"  # nothing goes on behind it
@@ -162,12 +61,12 @@ def _whole(surface: str, *sayings: Iterable[str]) -> list[Reading]:
 def _sayings(digits: str) -> list[tuple[str, ...]]:
     """A number as people say it: with "and" and without, years as years, a bare "hundred"."""
     plain = digits.replace(",", "")
-    said = [number_words(plain, "en")]
+    sayings = [number_words(plain, "en")]
     if re.fullmatch(r"1[1-9]\d\d|20[1-9]\d", digits):
-        said.insert(0, number_words(plain, "en", "year"))
-    said += [tuple(word for word in words if word != "and") for words in said if "and" in words]
-    said += [words[1:] for words in said if len(words) == 2 and words[0] == "one"]
-    return [words for words in dict.fromkeys(said) if words]
+        sayings.insert(0, number_words(plain, "en", "year"))
+    sayings += [tuple(word for word in words if word != "and") for words in sayings if "and" in words]
+    sayings += [words[1:] for words in sayings if len(words) == 2 and words[0] == "one"]
+    return [words for words in dict.fromkeys(sayings) if words]
 
 
 def _is_one(digits: str) -> bool:
@@ -197,13 +96,13 @@ def _clock(surface: str) -> list[Reading]:
     if match is None:
         return []
     hour, minute, half = match.groups()
-    said = list(number_words(str(int(hour)), "en"))
+    spoken = list(number_words(str(int(hour)), "en"))
     if minute is not None and minute != "00":
-        said += ["oh"] * (minute[0] == "0") + list(number_words(str(int(minute)), "en"))
+        spoken += ["oh"] * (minute[0] == "0") + list(number_words(str(int(minute)), "en"))
     elif minute and not half:
-        said += ["o'clock"] if 0 < int(hour) < 13 else ["hundred"]
+        spoken += ["o'clock"] if 0 < int(hour) < 13 else ["hundred"]
     end = match.start(3) if half else len(surface)
-    number = Atom(tuple(said), 0, len(surface[:end].rstrip()))
+    number = Atom(tuple(spoken), 0, len(surface[:end].rstrip()))
     return [(number, Atom((half[0].lower() + "m",), end, len(surface)))] if half else [(number,)]
 
 
@@ -224,10 +123,10 @@ def _ordinal(surface: str) -> list[Reading]:
 
 def _percent(surface: str) -> list[Reading]:
     digits = surface[:-1].rstrip()
-    place = len(surface) - 1
+    sign = len(surface) - 1
     names = [tuple(name.split()) for name in SIGNS["%"]]
     return [
-        (Atom(words, 0, len(digits)), Atom(name, place, place + 1))
+        (Atom(words, 0, len(digits)), Atom(name, sign, sign + 1))
         for words, name in product(_sayings(digits)[:2], names)
     ]
 
@@ -297,7 +196,7 @@ def _word(surface: str) -> list[Reading]:
             stem = word[: -len(ending)]
             stems = ((stem, stem),) if stem else ()
             unmarked = _whole(surface, (word.replace("'", ""),)) if ending == "n't" else []  # "dont", as some write
-            return [_pieces((*stems, (ending, said))) for said in sayings] + unmarked
+            return [_pieces((*stems, (ending, saying))) for saying in sayings] + unmarked
     return _possessive(word)
 
 
@@ -312,10 +211,10 @@ def _possessive(word: str) -> list[Reading]:
 
 def _pieces(pieces: Iterable[tuple[str, str]]) -> Reading:
     atoms: list[Atom] = []
-    place = 0
-    for written, said in pieces:
-        atoms.append(Atom(tuple(said.split()), place, place + len(written)))
-        place += len(written)
+    start = 0
+    for written, spoken in pieces:
+        atoms.append(Atom(tuple(spoken.split()), start, start + len(written)))
+        start += len(written)
     return tuple(atoms)
 
 

@@ -26,7 +26,6 @@ from signspot.words.tokens import (
 
 _STOP = re.compile(r"[.!?;:…]")  # no phrase goes on beyond these
 _GROUPED = r"\d{1,3}(?:[.'’\u00a0\u202f]\d{3}){1,6}(?:,\d+)?|\d+(?:,\d+)?"  # 1.234,5 as outside English
-_BETWEEN_HYPHENS = re.compile(rf"(?<=[^\W_])[{HYPHENS}](?=[^\W_])")
 
 
 class Form(StrEnum):
@@ -119,8 +118,8 @@ def _add_atoms(
         lattice.add(nodes[0], Edge(atom.words, atom.start, atom.end, rank, nodes[1]))
         if options.lemmatised and len(atom.words) == 1:
             written = text[atom.start : atom.end]
-            shown = written if atom.words[0] == fold(written) else atom.words[0]
-            for lemma in lemmas(shown, options.language):
+            form = written if atom.words[0] == fold(written) else atom.words[0]
+            for lemma in lemmas(form, options.language):
                 lattice.add(nodes[0], Edge((lemma,), atom.start, atom.end, RANK[Form.LEMMATISED], nodes[1]))
 
 
@@ -153,39 +152,6 @@ def paths(lattice: Lattice, most: int) -> Iterable[tuple[int, tuple[str, ...]]]:
             yield rank, words
         for edge in reversed(lattice.edges[node]):
             stack.append((edge.target, max(rank, edge.rank), words + edge.words))
-
-
-def normalise(text: str, language: str = "en") -> str:
-    """Write a text as it is said.
-
-    English in full depth: numbers, money, clock times, decades, ordinals, percentages, measures, fractions,
-    abbreviations, contractions, possessives, signs and hyphens. Other languages: whole and decimal numbers, in those
-    that num2words speaks, and hyphens.
-
-    Args:
-        text: whatever is not rewritten keeps its case and its punctuation.
-        language: as in "en" or "en-GB".
-
-    Raises:
-        OptionsError: the language is unknown.
-        MissingExtraError: num2words or simplemma is not installed.
-    """
-    parts: list[str] = []
-    done = 0
-    for unit in units(text, primary_language(language)):
-        if unit.readings:
-            before, after = text[unit.start - 1 : unit.start], text[unit.end : unit.end + 1]
-            said = _read_aloud(text, unit.readings[0])
-            parts += [text[done : unit.start], " " * before.isalnum(), said, " " * after.isalnum()]
-            done = unit.end
-    return _BETWEEN_HYPHENS.sub(" ", "".join(parts) + text[done:])
-
-
-def _read_aloud(text: str, reading: Reading) -> str:
-    """The words of a reading; what is said as it is written keeps its case."""
-    written = (text[atom.start : atom.end] for atom in reading)
-    pairs = zip(reading, written, strict=True)
-    return " ".join(as_is if atom.words == (fold(as_is),) else " ".join(atom.words) for atom, as_is in pairs)
 
 
 def units(text: str, language: str) -> Iterator[TextUnit]:
@@ -226,10 +192,10 @@ def _plain_readings(kind: str, surface: str, language: str) -> tuple[Reading, ..
     if kind != "number":
         return ()
     digits = re.sub(r"[^\d,]", "", surface).replace(",", ".")
-    said = [number_words(digits, language)]
+    sayings = [number_words(digits, language)]
     if re.fullmatch(r"1[1-9]\d\d|20\d\d", surface):
-        said.insert(0, number_words(digits, language, "year"))
-    return tuple((Atom(words, 0, len(surface)),) for words in dict.fromkeys(said) if words)
+        sayings.insert(0, number_words(digits, language, "year"))
+    return tuple((Atom(words, 0, len(surface)),) for words in dict.fromkeys(sayings) if words)
 
 
 _FORMS = tuple(Form)
@@ -302,11 +268,11 @@ class WordMatcher:
             Matches in order of place, none overlapping. Where one part is several words, the one whose form is
             nearest to what is written, then the one that the dictionary names first.
         """
-        return [self._match(span, self._ordered(found)[0]) for span, found in self._chosen(text)]
+        return [self._match(span, self._ordered(ranks)[0]) for span, ranks in self._chosen(text)]
 
     def find_all(self, text: str) -> list[WordMatch]:
         """Find words as `find` does, but give every word of each part: "saw" is "saw", and a form of "see"."""
-        return [self._match(span, pair) for span, found in self._chosen(text) for pair in self._ordered(found)]
+        return [self._match(span, pair) for span, ranks in self._chosen(text) for pair in self._ordered(ranks)]
 
     @staticmethod
     def _ordered(found: dict[int, int]) -> list[tuple[int, int]]:
@@ -334,16 +300,16 @@ class WordMatcher:
         """Follow all walks that begin at one node."""
         stack = [(node, self._root, 0, -1, -1)]
         while stack:
-            place, at, rank, start, end = stack.pop()
-            for edge in lattice.edges[place]:
+            source, at, rank, start, end = stack.pop()
+            for edge in lattice.edges[source]:
                 reached = _step(at, edge)
                 if reached is None:
                     continue
                 first = edge.start if start < 0 else min(start, edge.start)
                 last, worst = max(end, edge.end), max(rank, edge.rank)
                 for spelling, number in reached.words:
-                    found = hits[first, last]
-                    found[number] = min(found.get(number, len(_FORMS)), max(worst, spelling))
+                    ranks = hits[first, last]
+                    ranks[number] = min(ranks.get(number, len(_FORMS)), max(worst, spelling))
                 if reached.children:
                     stack.append((edge.target, reached, worst, first, last))
 

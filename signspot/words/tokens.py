@@ -156,8 +156,8 @@ def lemmas(word: str, language: str = "en") -> tuple[str, ...]:
     if len(word) > _LONGEST or "'" in fold(word) or not any(character.isalpha() for character in word):
         return ()  # contractions are normalised, not lemmatised
     shapes = (word, word.lower(), word.capitalize()) if word.isupper() and len(word) > 1 else (word, word.lower())
-    found = dict.fromkeys(fold(_simplemma().lemmatize(shape, lang=language)) for shape in dict.fromkeys(shapes))
-    return tuple(lemma for lemma in found if lemma and lemma != fold(word))
+    forms = dict.fromkeys(fold(_simplemma().lemmatize(shape, lang=language)) for shape in dict.fromkeys(shapes))
+    return tuple(lemma for lemma in forms if lemma and lemma != fold(word))
 
 
 @cache
@@ -205,8 +205,8 @@ def _digit_by_digit(digits: str, language: str) -> tuple[str, ...]:
 def _say(number: int | Decimal, language: str, kind: Kind) -> tuple[str, ...]:
     name = _OTHER_NAMES.get(language, language)
     try:
-        said = _num2words().num2words(number, lang=name, to=kind)
+        text = _num2words().num2words(number, lang=name, to=kind)
     except Exception as error:  # its converters fail in as many ways as there are languages
         _log.debug("num2words cannot say %s as %s in %s: %r", number, kind, language, error)
         return ()
-    return tuple(fold(word) for word in str(said).replace("-", " ").replace(",", " ").split())
+    return tuple(fold(word) for word in str(text).replace("-", " ").replace(",", " ").split())

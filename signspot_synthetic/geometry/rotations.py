@@ -1,4 +1,4 @@
-"""Geometry of turning: unit quaternions (w, x, y, z) and frames, for many moments at once."""
+"""Rotations: unit quaternions (w, x, y, z) and frames, for many moments at once."""
 
 import numpy as np
 from numpy.typing import NDArray

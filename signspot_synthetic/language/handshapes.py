@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
+from signspot_synthetic.tables import read_table
 
-FINGERS = ("index", "middle", "ring", "little")
 ANGLES = 20
 """Angles of a hand: thumb (radial, palmar, knuckle, tip), then for each finger (spread, knuckle, middle, tip)."""
 # sideways angle of index, middle, ring and little finger, degrees towards the thumb
@@ -94,66 +94,10 @@ class Handshape:
         return np.radians(np.array(rows, dtype=np.float64))
 
 
-_TABLE = (
-    # The unmarked shapes, which every sign language uses most and a base hand nearly always has.
-    Handshape("B", "ssss", Thumb.ALONG, "-", 7),
-    Handshape("5", "ssss", Thumb.OUT, "+", 7),
-    Handshape("S", "cccc", Thumb.ACROSS, "-", 5),
-    Handshape("A", "cccc", Thumb.ALONG, "-", 5),
-    Handshape("1", "sccc", Thumb.ACROSS, "", 8),
-    Handshape("C", "oooo", Thumb.OPPOSED, "-", 3),
-    Handshape("O", "pppp", Thumb.MEETING, "-", 3),
-    # All fingers.
-    Handshape("B-thumb-out", "ssss", Thumb.OUT, "-", 4),
-    Handshape("B-thumb-in", "ssss", Thumb.IN_PALM, "-", 1.5),
-    Handshape("bent-B", "bbbb", Thumb.ALONG, "-", 3),
-    Handshape("bent-B-open", "bbbb", Thumb.OPPOSED, "-", 1.5),
-    Handshape("flat-O", "ffff", Thumb.MEETING_FLAT, "-", 3),
-    Handshape("4", "ssss", Thumb.IN_PALM, "+", 1.5),
-    Handshape("claw-5", "hhhh", Thumb.OUT, "+", 2.5),
-    Handshape("curved-5", "oooo", Thumb.OUT, "+", 2),
-    Handshape("relaxed", "llll", Thumb.LOOSE, "", 1),
-    Handshape("E", "hhhh", Thumb.IN_PALM, "-", 1),
-    Handshape("dipped-5", "dddd", Thumb.OUT, "+", 1),
-    # Fists with the thumb elsewhere.
-    Handshape("thumb-up", "cccc", Thumb.UP, "-", 3),
-    Handshape("T", "cccc", Thumb.TUCKED, "-", 0.7),
-    Handshape("fist-thumb-out", "cccc", Thumb.OPPOSED, "-", 0.7),
-    # The index finger.
-    Handshape("X", "hccc", Thumb.ACROSS, "", 2),
-    Handshape("L", "sccc", Thumb.OUT, "", 3),
-    Handshape("bent-L", "hccc", Thumb.OUT, "", 1.5),
-    Handshape("D", "sppp", Thumb.MEETING_FAR, "", 1),
-    Handshape("G", "bccc", Thumb.OPPOSED, "", 1.5),
-    Handshape("baby-O", "fccc", Thumb.MEETING_FLAT, "", 1.5),
-    Handshape("bent-1", "bccc", Thumb.ACROSS, "", 1),
-    # Index and middle finger.
-    Handshape("V", "sscc", Thumb.ACROSS, "v", 4),
-    Handshape("U", "sscc", Thumb.ACROSS, "-", 2.5),
-    Handshape("R", "sscc", Thumb.ACROSS, "x", 0.8),
-    Handshape("bent-V", "hhcc", Thumb.ACROSS, "v", 2),
-    Handshape("bent-U", "bbcc", Thumb.ACROSS, "-", 1),
-    Handshape("3", "sscc", Thumb.OUT, "v", 1.5),
-    Handshape("claw-3", "hhcc", Thumb.OUT, "v", 1),
-    Handshape("K", "sdcc", Thumb.OPPOSED, "v", 1),
-    Handshape("H-thumb", "sscc", Thumb.OUT, "-", 1),
-    Handshape("flat-N", "ffcc", Thumb.MEETING_FLAT, "-", 1),
-    # Three fingers.
-    Handshape("W", "sssc", Thumb.ACROSS, "+", 1.5),
-    Handshape("M", "bbbc", Thumb.TUCKED, "-", 0.7),
-    Handshape("F", "psss", Thumb.MEETING, "+", 3),
-    Handshape("open-F", "dsss", Thumb.OPPOSED, "+", 1),
-    # The other fingers.
-    Handshape("I", "cccs", Thumb.ACROSS, "", 1.5),
-    Handshape("Y", "cccs", Thumb.UP, "+", 2),
-    Handshape("horns", "sccs", Thumb.ACROSS, "", 0.8),
-    Handshape("ILY", "sccs", Thumb.OUT, "", 0.8),
-    Handshape("middle", "cscc", Thumb.ACROSS, "", 0.3),
-    Handshape("8", "spss", Thumb.MEETING_FAR, "+", 0.8),
-    Handshape("bent-middle-5", "sdss", Thumb.OUT, "+", 1.2),
-    Handshape("7", "sspc", Thumb.MEETING_FAR, "v", 0.4),
-)
-
+_TABLE = [
+    Handshape(name, fingers, Thumb(thumb), spread, weight)
+    for name, fingers, thumb, spread, weight in read_table("handshapes")
+]
 HANDSHAPES = MappingProxyType({shape.name: shape for shape in _TABLE})
 
 _MATRIX = np.stack([shape.angles() for shape in _TABLE])

@@ -30,95 +30,30 @@ from signspot_synthetic.language.phonology import (
     Sign,
     Symmetry,
 )
+from signspot_synthetic.tables import read_table
 
-D = Direction
 Choice = TypeVar("Choice")
 Weighted = Sequence[tuple[Choice, float]]
 
 _BASE = np.array([0.02, 0.155, -0.27])  # where a base hand is
 _PALM = np.array([0.0, 0.07, 0.015])  # the palm's middle in the hand's frame
-_HANDS: Weighted[Hands] = [(Hands.ONE, 0.48), (Hands.SYMMETRIC, 0.32), (Hands.BASE, 0.20)]
-_PATHS: Weighted[PathKind] = [
-    (PathKind.STRAIGHT, 30),
-    (PathKind.NONE, 20),
-    (PathKind.ARC, 13),
-    (PathKind.CIRCLE, 11),
-    (PathKind.ZIGZAG, 4),
-    (PathKind.TO_BODY, 12),
-    (PathKind.FROM_BODY, 10),
-]
-_DIRECTIONS: Weighted[Direction] = [
-    (D.DOWN, 5),
-    (D.UP, 3),
-    (D.STRONG, 4),
-    (D.WEAK, 3),
-    (D.FORTH, 5),
-    (D.UP_FORTH, 1.5),
-    (D.DOWN_FORTH, 2.5),
-    (D.DOWN_STRONG, 2),
-    (D.FORTH_STRONG, 2),
-    (D.FORTH_WEAK, 1.5),
-    (D.UP_WEAK, 1),
-]
-_AXES: Weighted[Direction] = [(D.FORTH, 4), (D.UP, 3), (D.STRONG, 3)]
-_LOCALS: Weighted[Local] = [
-    (Local.NONE, 66),
-    (Local.WIGGLE, 7),
-    (Local.OPEN_CLOSE, 8),
-    (Local.TWIST, 11),
-    (Local.NOD, 8),
-]
-_IN_SPACE: Weighted[HandOrientation] = [
-    (HandOrientation(D.FORTH, D.UP), 3),
-    (HandOrientation(D.BACK, D.UP), 2),
-    (HandOrientation(D.WEAK, D.UP), 2.5),
-    (HandOrientation(D.WEAK, D.FORTH), 3),
-    (HandOrientation(D.WEAK, D.UP_FORTH), 2),
-    (HandOrientation(D.DOWN, D.FORTH), 3),
-    (HandOrientation(D.DOWN, D.FORTH_WEAK), 2.5),
-    (HandOrientation(D.DOWN, D.WEAK), 1.5),
-    (HandOrientation(D.UP, D.FORTH), 1.5),
-    (HandOrientation(D.UP, D.FORTH_WEAK), 2),
-    (HandOrientation(D.BACK, D.WEAK), 2.5),
-    (HandOrientation(D.BACK, D.UP_WEAK), 1.5),
-    (HandOrientation(D.FORTH, D.UP_WEAK), 1),
-    (HandOrientation(D.BACK, D.DOWN), 0.4),
-    (HandOrientation(D.DOWN_FORTH, D.UP_FORTH), 1.5),
-]
-_ON_HEAD: Weighted[HandOrientation] = [
-    (HandOrientation(D.BACK, D.UP), 3),
-    (HandOrientation(D.BACK, D.UP_WEAK), 3),
-    (HandOrientation(D.WEAK, D.UP), 4),
-    (HandOrientation(D.FORTH, D.UP), 1.5),
-    (HandOrientation(D.BACK, D.WEAK), 2),
-    (HandOrientation(D.DOWN, D.WEAK), 1.5),
-    (HandOrientation(D.FORTH, D.UP_WEAK), 0.7),
-]
-_ON_BODY: Weighted[HandOrientation] = [
-    (HandOrientation(D.BACK, D.WEAK), 4),
-    (HandOrientation(D.BACK, D.UP_WEAK), 4),
-    (HandOrientation(D.DOWN, D.WEAK), 1.5),
-    (HandOrientation(D.WEAK, D.UP), 1),
-    (HandOrientation(D.UP, D.WEAK), 1),
-    (HandOrientation(D.BACK, D.UP), 0.6),
-]
-_BASES: Weighted[HandOrientation] = [
-    (HandOrientation(D.UP, D.FORTH_STRONG), 3),
-    (HandOrientation(D.DOWN, D.FORTH_STRONG), 2),
-    (HandOrientation(D.DOWN, D.STRONG), 1),
-    (HandOrientation(D.STRONG, D.FORTH), 2),
-    (HandOrientation(D.BACK, D.STRONG), 2),
-    (HandOrientation(D.STRONG, D.UP_FORTH), 1.2),
-]
+_HANDS: Weighted[Hands] = [(Hands[name], weight) for name, weight in read_table("hands")]
+_PATHS: Weighted[PathKind] = [(PathKind[name], weight) for name, weight in read_table("paths")]
+_DIRECTIONS: Weighted[Direction] = [(Direction[name], weight) for name, weight in read_table("directions")]
+_AXES: Weighted[Direction] = [(Direction[name], weight) for name, weight in read_table("axes")]
+_LOCALS: Weighted[Local] = [(Local[name], weight) for name, weight in read_table("locals")]
+
+
+def _orientations(name: str) -> Weighted[HandOrientation]:
+    return [
+        (HandOrientation(Direction[palm], Direction[fingers]), weight) for palm, fingers, weight in read_table(name)
+    ]
+
+
+_IN_SPACE, _ON_HEAD, _ON_BODY, _BASES = map(_orientations, ("in space", "on head", "on body", "base hands"))
 _BY_REGION = {Region.HEAD: _ON_HEAD, Region.BODY: _ON_BODY, Region.ARM: _ON_BODY, Region.SPACE: _IN_SPACE}
-_CHANGES = (
-    ("5", "S"), ("5", "flat-O"), ("S", "5"), ("flat-O", "5"), ("O", "5"), ("C", "S"), ("curved-5", "S"),
-    ("1", "X"), ("B", "bent-B"), ("bent-B", "B"), ("V", "bent-V"), ("L", "baby-O"), ("bent-L", "baby-O"),
-    ("A", "5"), ("F", "5"), ("open-F", "F"), ("S", "1"), ("S", "V"), ("X", "1"), ("U", "bent-U"),
-    ("H-thumb", "flat-N"), ("flat-N", "H-thumb"), ("bent-B-open", "flat-O"), ("claw-5", "S"), ("5", "claw-5"),
-    ("bent-middle-5", "8"), ("8", "5"), ("3", "claw-3"), ("baby-O", "L"), ("T", "1"), ("5", "A"), ("O", "B-thumb-out"),
-)  # fmt: skip
-_WIGGLERS = ("5", "V", "curved-5", "4", "claw-5", "W", "3", "U", "dipped-5", "bent-V")
+_CHANGES: list[tuple[str, str]] = [(first, last) for first, last in read_table("changes")]
+_WIGGLERS: list[str] = read_table("wigglers")
 _SIDES = {
     Contact.PALM: ((0, 0, 1), 0.25),
     Contact.TIPS: ((0, 1, 0), 0.15),
@@ -279,39 +214,10 @@ def _draw_symmetry(rng: np.random.Generator, repeats: int) -> Symmetry:
     return Symmetry.PARALLEL if rng.random() < 0.1 else Symmetry.MIRRORED
 
 
-_FORTH = HandOrientation(Direction.FORTH, Direction.UP)
-_SIDEWAYS = HandOrientation(Direction.BACK, Direction.WEAK)
-_DOWN = HandOrientation(Direction.DOWN, Direction.FORTH)
-_SIDE = HandOrientation(Direction.WEAK, Direction.UP)
-
 LETTERS = MappingProxyType(
     {
-        "a": ("A", _FORTH),
-        "b": ("B-thumb-in", _FORTH),
-        "c": ("C", _SIDE),
-        "d": ("D", _FORTH),
-        "e": ("E", _FORTH),
-        "f": ("F", _FORTH),
-        "g": ("G", _SIDEWAYS),
-        "h": ("U", _SIDEWAYS),
-        "i": ("I", _FORTH),
-        "j": ("I", _SIDE),
-        "k": ("K", _FORTH),
-        "l": ("L", _FORTH),
-        "m": ("M", _FORTH),
-        "n": ("bent-U", _FORTH),
-        "o": ("O", _SIDE),
-        "p": ("K", _DOWN),
-        "q": ("G", _DOWN),
-        "r": ("R", _FORTH),
-        "s": ("S", _FORTH),
-        "t": ("T", _FORTH),
-        "u": ("U", _FORTH),
-        "v": ("V", _FORTH),
-        "w": ("W", _FORTH),
-        "x": ("X", _FORTH),
-        "y": ("Y", _FORTH),
-        "z": ("1", _FORTH),
+        letter: (shape, HandOrientation(Direction[palm], Direction[fingers]))
+        for letter, shape, palm, fingers in read_table("letters")
     }
 )
 _MAX_VARIANTS = 4

@@ -7,65 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
+from signspot_synthetic.tables import read_table
 
 Colour = tuple[int, int, int]  # RGB, 0-255
 Hair = Literal["short", "cropped", "long", "bob", "bun", "curly", "bald", "headscarf"]
 Sleeves = Literal["long", "elbow", "short"]
 Backdrop = Literal["plain", "gradient", "panel", "window"]
 
+
+def _colours(name: str) -> tuple[Colour, ...]:
+    return tuple((red, green, blue) for red, green, blue in read_table(name))
+
+
 # Ten skin tones in even light, from light to dark, spread over the range of human skin.
-SKIN_TONES: tuple[Colour, ...] = (
-    (246, 222, 206),
-    (240, 208, 184),
-    (231, 193, 164),
-    (219, 175, 140),
-    (203, 155, 118),
-    (181, 131, 94),
-    (156, 107, 74),
-    (129, 85, 58),
-    (104, 67, 47),
-    (82, 54, 41),
-)
-HAIR_COLOURS: tuple[Colour, ...] = (
-    (28, 24, 24),
-    (46, 34, 28),
-    (78, 52, 36),
-    (112, 74, 44),
-    (140, 84, 48),
-    (186, 150, 98),
-    (150, 148, 146),
-    (206, 204, 200),
-)
-CLOTHES_COLOURS: tuple[Colour, ...] = (
-    (30, 36, 58),
-    (38, 66, 108),
-    (62, 106, 158),
-    (140, 178, 208),
-    (28, 76, 70),
-    (52, 118, 92),
-    (146, 190, 158),
-    (74, 48, 96),
-    (150, 130, 186),
-    (128, 36, 52),
-    (176, 62, 48),
-    (206, 170, 90),
-    (40, 42, 46),
-    (104, 110, 118),
-    (186, 190, 194),
-    (232, 230, 224),
-)
-BACKDROP_COLOURS: tuple[Colour, ...] = (
-    (206, 212, 216),
-    (188, 200, 208),
-    (164, 186, 198),
-    (198, 206, 190),
-    (148, 168, 158),
-    (212, 204, 216),
-    (118, 136, 156),
-    (92, 122, 126),
-    (226, 224, 218),
-    (70, 86, 108),
-)
+SKIN_TONES: tuple[Colour, ...] = _colours("skin tones")
+HAIR_COLOURS: tuple[Colour, ...] = _colours("hair colours")
+CLOTHES_COLOURS: tuple[Colour, ...] = _colours("clothes colours")
+BACKDROP_COLOURS: tuple[Colour, ...] = _colours("backdrop colours")
 
 # Colours that MediaPipe confuses with skin that is not light: hands in front of them were lost by half.
 _SKIN_LIKE = ((128, 36, 52), (176, 62, 48))

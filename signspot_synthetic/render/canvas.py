@@ -166,7 +166,6 @@ class Paint:
     lash: Colour
     iris: Colour
     white: Colour  # of the eye
-    nail: Colour
     crease: Colour  # nostrils and other dark lines on skin
     wing: Colour  # of the nose: a fainter line
     folds: Floats  # (128, 128) soft unevenness of cloth, about 0
@@ -203,7 +202,6 @@ def mix_paint(appearance: Appearance) -> Paint:
         lash=(22, 18, 18),
         iris=appearance.eyes,
         white=lit((240, 238, 234)),
-        nail=lit(mix(skin, (250, 214, 206), 0.35)),
         crease=mix(skin, (44, 14, 10), 0.62),
         wing=mix(skin, (44, 14, 10), 0.3),
         folds=_make_folds(rng),

@@ -9,53 +9,20 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.landmarks.landmarks import LIP_ARCS
 from signspot_synthetic.render.appearance import Appearance, Hair
 from signspot_synthetic.render.canvas import Canvas, Floats, Paint, mix, point
 from signspot_synthetic.render.figure import EARS, Figure
+from signspot_synthetic.tables import read_table
 
 _SIZE = 96  # of the relief's texture; eyes and mouth lie at the three points below
 _ANCHORS = np.array([[0.31, 0.42], [0.69, 0.42], [0.5, 0.76]], np.float32)
 # Soft lights and shadows of a face: x, y, width, height in the texture, and how much lighter.
-_RELIEF = (
-    (0.31, 0.40, 0.10, 0.050, -0.13),
-    (0.69, 0.40, 0.10, 0.050, -0.13),
-    (0.50, 0.50, 0.028, 0.100, 0.07),
-    (0.50, 0.60, 0.045, 0.040, 0.09),
-    (0.425, 0.57, 0.028, 0.060, -0.09),
-    (0.575, 0.57, 0.028, 0.060, -0.09),
-    (0.50, 0.672, 0.060, 0.020, -0.12),
-    (0.24, 0.60, 0.090, 0.070, 0.05),
-    (0.76, 0.60, 0.090, 0.070, 0.05),
-    (0.50, 0.865, 0.070, 0.022, -0.09),
-    (0.50, 0.94, 0.070, 0.040, 0.05),
-    (0.50, 0.22, 0.200, 0.080, 0.04),
-)
-_OUTER = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185)
-_INNER = (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191)
-_UPPER_LIP = (
-    61,
-    185,
-    40,
-    39,
-    37,
-    0,
-    267,
-    269,
-    270,
-    409,
-    291,
-    308,
-    415,
-    310,
-    311,
-    312,
-    13,
-    82,
-    81,
-    80,
-    191,
-    78,
-)
+_RELIEF = read_table("face relief")
+_LOWER_RIM, _UPPER_RIM, _LOWER_INNER, _UPPER_INNER = LIP_ARCS
+_OUTER = (*_LOWER_RIM, *reversed(_UPPER_RIM))
+_INNER = (*_LOWER_INNER, *reversed(_UPPER_INNER))
+_UPPER_LIP = (_OUTER[0], *_UPPER_RIM, _LOWER_RIM[-1], _LOWER_INNER[-1], *reversed(_UPPER_INNER), _INNER[0])
 _BELOW = (181, 84, 17, 314, 405)  # the rim of the lower lip, its middle part
 _LOWER_EDGE = (178, 87, 14, 317, 402)  # the edge of the lower lip above it
 _UPPER_TEETH = (80, 81, 82, 13, 312, 311, 310)

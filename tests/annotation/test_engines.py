@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -72,6 +73,30 @@ def output_into(path: Path) -> Iterator[None]:
             for number, old in zip((1, 2), before, strict=True):
                 os.dup2(old, number)
                 os.close(old)
+
+
+def seen_gpus(_: int) -> tuple[str, int]:
+    """The GPUs that a worker may use, and the process that it is."""
+    time.sleep(1.0)  # so that both work at once
+    return os.environ.get("CUDA_VISIBLE_DEVICES", ""), os.getpid()
+
+
+@pytest.mark.long
+def test_each_ray_worker_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two GPUs are claimed that are not there: Ray hands them out all the same."""
+    if find_spec("ray") is None:
+        pytest.skip("the extra 'ray' is not installed")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    with RayEngine(workers=4, device="cuda", gpus=2) as engine:
+        results = [result for _, result in engine.run(seen_gpus, range(6)) if not isinstance(result, Failure)]
+    assert len(results) == 6
+    by_process: dict[int, set[str]] = {}
+    for gpu, process in results:
+        by_process.setdefault(process, set()).add(gpu)
+    assert {gpu for gpu, _ in results} == {"0", "1"}
+    assert all(len(gpus) == 1 for gpus in by_process.values())
+    with RayEngine(workers=1, device="cuda", gpus=0) as engine, pytest.raises(EngineError, match="no GPU"):
+        list(engine.run(seen_gpus, range(1)))
 
 
 @pytest.fixture(scope="session")

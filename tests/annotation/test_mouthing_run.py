@@ -114,6 +114,10 @@ def test_the_vocabulary_is_that_of_sure_training_videos(job, here, corpus_folder
         best = max(each.score for each in every if each.video in train)
         kept = mouthings(store, 0.0, corpus, word_threshold=best)
         assert not mouthings(store, 0.0, corpus, word_threshold=1.0)
+        surest_of_all = max(every, key=lambda each: each.score)  # were its video for testing, it would keep no word
+        split = {name: "test" if name == surest_of_all.video else "train" for name in corpus.videos}
+        videos = {name: replace(video, split=split[name]) for name, video in corpus.videos.items()}
+        assert not mouthings(store, 0.0, replace(corpus, videos=videos), word_threshold=surest_of_all.score)
     surest = {each.word for each in every if each.video in train and each.score >= best}
     assert {each.word for each in kept} == surest
     assert len(surest) < len({each.word for each in every})

@@ -48,16 +48,14 @@ def decoys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_a_run_alone_tells_its_yield(run: Store, tmp_path: Path) -> None:
     made = report_yield(run, tmp_path, options=ReportOptions((0.6, 0.9)))
     assert made.judged is None
-    assert made.text.splitlines()[2:] == [
-        "| 0.6 | 0 | 3 | 0 | 0 | 60 | 60 | 0 |",
-        "| 0.9 | 0 | 2 | 0 | 0 | 40 | 40 | 0 |",
-    ]
-    assert (tmp_path / "yield.md").read_text() == made.text
+    assert [table.rows for table in made.tables] == [((0.6, 3, 60), (0.9, 2, 40))]
+    assert (tmp_path / "yield.md").read_text() == made.as_markdown()
+    assert "| 0.9 | 2 | 40 |\n" in made.as_markdown()
     assert (tmp_path / "yield.png").stat().st_size > 1000
 
 
 def test_thresholds_begin_at_what_the_run_stores(run: Store, tmp_path: Path) -> None:
-    assert report_yield(run, tmp_path).text.splitlines()[2].startswith("| 0.6 |")
+    assert report_yield(run, tmp_path).tables[0].rows[0][0] == 0.6
 
 
 def test_decoys_tell_which_words_are_signed(run: Store, decoys: Store, tmp_path: Path) -> None:
@@ -70,7 +68,7 @@ def test_decoys_tell_which_words_are_signed(run: Store, decoys: Store, tmp_path:
     words = [each.word for each in chosen]
     assert (words.count("apple"), words.count("pear")) == (20, 20)
     assert words.count("plum") <= 2
-    assert f"| ≥ 0.9 | {len(chosen)} of 60 | " in made.text
+    assert made.tables[1].rows[2][:3] == (0.9, len(chosen), 60)
 
 
 def test_options_out_of_range_are_refused() -> None:

@@ -9,11 +9,11 @@ from signspot.annotation.records import Candidate, Findings, SubtitleQuery, Vide
 from signspot.annotation.statistics import (
     Mouthings,
     Truth,
-    as_markdown,
     count_yield,
     merge,
     spottings,
     spread_thresholds,
+    tabulate_yield,
 )
 from signspot.annotation.store import open_store
 from signspot.corpus.corpus import Corpus
@@ -50,7 +50,7 @@ def test_without_truth_there_is_no_precision() -> None:
     (row,) = count_yield(EVIDENCE, [0.5], Mouthings(LABELS))
     assert row.full.right is None
     assert row.full.precision is None
-    assert "precision" not in as_markdown([row])
+    assert "precision" not in tabulate_yield([row]).columns
 
 
 def test_nothing_found_is_counted_too() -> None:
@@ -63,13 +63,17 @@ def test_the_tolerance_decides_what_is_near() -> None:
     assert not Mouthings(LABELS, tolerance=0.3).near("v", "apple", 5.0)
 
 
-def test_markdown_has_a_line_a_threshold() -> None:
+def test_a_table_has_a_row_a_threshold() -> None:
     rows = count_yield(EVIDENCE, [0.6, 0.8, 0.95], Mouthings(LABELS), lambda each: True)
-    lines = as_markdown(rows, [0.5, 0.6, float("nan")]).splitlines()
-    assert len(lines) == 5
-    assert lines[2] == "| 0.6 | 2 | 3 | 3 | 1 | 4 | 2 | 1 | 100.0 % | 50.0 % |"
-    assert lines[4].endswith("| – | – |")
-    assert len({line.count("|") for line in lines}) == 1
+    table = tabulate_yield(rows, [0.5, 0.6, float("nan")])
+    assert next(table.cells()) == ["0.6", "3", "4", "2", "1", "2", "3", "1", "100.0 %", "50.0 %"]
+    assert list(table.cells())[2][-2:] == ["–", "–"]
+    assert table.as_dict()["rows"][2]["precision promised by decoys"] is None
+    assert table.as_markdown().count("\n|") == 5
+
+
+def test_without_mouthings_a_table_has_no_columns_of_them() -> None:
+    assert tabulate_yield(count_yield(EVIDENCE, [0.6], Mouthings([]))).columns == ("least score", "words", "signs")
 
 
 def test_thresholds_rise_from_what_is_kept() -> None:

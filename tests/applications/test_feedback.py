@@ -70,7 +70,7 @@ def test_the_sign_itself_is_right_and_another_is_not(
         "movement",
         "timing",
     }
-    assert max(wrong.differences[0].moment) < max(len(wrong.clip_sign), len(wrong.exemplar_sign))
+    assert max(wrong.differences[0].at) < max(len(wrong.clip_sign), len(wrong.exemplar_sign))
 
 
 def test_a_changed_parameter_is_named(words: Lexicon, spotter: Spotter) -> None:

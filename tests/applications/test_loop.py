@@ -65,9 +65,14 @@ def test_every_stage_comes_to_something(run: tuple[Path, LoopResult], tiny_corpu
     assert len({tuple((each["tested"], each["clips"]) for each in scores) for scores in tested}) == 1  # alike
     doubted = sum(contradicted(learnt.labels["M"], learnt.labels["D"]))
     assert doubted > 1
-    assert f"without {doubted} labels M that D contradicts" in learnt.outcome("recogniser M+D")["message"]
+    assert (
+        f"without {doubted} labels that those found with the dictionary contradict"
+        in learnt.outcome("recogniser M+D")["message"]
+    )
     page = write_loop_report(learnt, tiny_corpus, tmp_path / "report.html").read_text()
-    assert all(name in page for name in names)
+    assert all(title in page for title, _, _ in learnt.lines())
+    assert "labels given" in page
+    assert "labels M" not in page
     assert page.count("<img") == 2
 
 
@@ -82,9 +87,10 @@ def test_the_gain_in_one_sentence() -> None:
         return gained(LoopResult(tuple(stages), {}))
 
     assert said(M=("", 0.5), D=("", 0.25), M_D=("", 0.75)) == (
-        "Of all signs 75% are named right by what was learnt from M + D, 50% from M alone and 25% from D alone."
+        "Of all signs 75% are named right by what was learnt from labels found on the lips or found with the "
+        "dictionary, 50% by those found on the lips alone and 25% by those found with the dictionary alone."
     )
-    assert said(M=("", 0.5)) == "Of all signs 50% are named right by what was learnt from M."
+    assert said(M=("", 0.5)) == "Of all signs 50% are named right by what was learnt from labels found on the lips."
     assert said(D=("learnt; not tested: nobody knows", None)) == "Nothing can be said about a gain: nobody knows."
     assert said() == "Nothing can be said about a gain: no recogniser was tested."
 
@@ -146,7 +152,7 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
                 pytest.skip(f"this machine is too busy: {error}")
             raise
         assert all(stage.redone for stage in learnt.stages)
-        assert "by lips" in learnt.outcome("labels M")["message"]
+        assert "found on the lips" in learnt.outcome("labels M")["message"]
         assert all(learnt.labels.values())
         write_loop_report(learnt, tiny_corpus, out / "report.html")
         files = ["labels-M.jsonl", "labels-D.jsonl", *(f"recogniser-{each}.safetensors" for each in SOURCES)]
@@ -176,7 +182,7 @@ def test_on_videos_alone(tmp_path: Path) -> None:
     out = tmp_path / "out"
     chosen = LearnOptions(labels="lips", recogniser=replace(TINY.trunk, steps=20), threshold=0.7)
     learnt = Loop(footage, signs, out, chosen, HereEngine).run()
-    assert "by lips" in learnt.outcome("labels M")["message"]
+    assert "found on the lips" in learnt.outcome("labels M")["message"]
     assert "could not be seen" not in learnt.outcome("labels D")["message"]
     assert len({label.word for label in learnt.labels["D"]}) > 1
     assert (out / "recogniser-D.safetensors").is_file()

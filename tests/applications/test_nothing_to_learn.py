@@ -99,8 +99,8 @@ def test_footage_and_a_dictionary_are_enough(
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda footage: say_instead(footage, "Der Hund läuft durch den Garten"), "Labels D: none"),
-        (lambda footage: say_instead(footage, ""), "Labels D: none"),
+        (lambda footage: say_instead(footage, "Der Hund läuft durch den Garten"), "With the dictionary: none"),
+        (lambda footage: say_instead(footage, ""), "With the dictionary: none"),
         (without_subtitles, "subtitles"),
         (damage, r"(\d) of \1 videos"),
     ],

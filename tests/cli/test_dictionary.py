@@ -44,7 +44,7 @@ def test_convert_between_formats(signspot: Call, tmp_path: Path) -> None:
     assert code == 0
     assert out.strip().endswith("a.eaf: 1 spotting")
     code, _, err = signspot("convert", tmp_path / "none.jsonl", tmp_path / "a.eaf")
-    assert code == 1
+    assert code == 2
     assert "none.jsonl" in err
 
 
@@ -195,7 +195,7 @@ def test_a_malicious_pickle_is_not_run(signspot: Call, tmp_path: Path) -> None:
             return Path.touch, (Path(tmp_path / "ran"),)  # type: ignore[return-value]
 
     (tmp_path / "bsldict_v1.pkl").write_bytes(pickle.dumps(Evil()))
-    code, _, err = signspot("dictionary", "import-bsldict", tmp_path / "bsldict_v1.pkl", tmp_path / "d")
+    code, _, err = signspot("dictionary", "build", tmp_path / "bsldict_v1.pkl", tmp_path / "d")
     assert code == 1
     assert "Traceback" not in err
     assert not (tmp_path / "ran").exists()
@@ -203,7 +203,7 @@ def test_a_malicious_pickle_is_not_run(signspot: Call, tmp_path: Path) -> None:
 
 
 def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Call, corner: Path, tmp_path: Path) -> None:
-    code, out, err = signspot("dictionary", "ecv", corner / "signs", tmp_path / "mine.ecv")
+    code, out, err = signspot("convert", corner / "signs", tmp_path / "mine.ecv")
     assert code == 0, err
     assert out.strip() == f"{tmp_path / 'mine.ecv'}: 3 words"
     vocabulary = read_vocabulary(tmp_path / "mine.ecv")
@@ -214,8 +214,8 @@ def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Call,
     assert f'CVE_REF="{vocabulary.entries["apple"]}"' in (tmp_path / "a.eaf").read_text()
     assert [spotting.word for spotting in read_spottings(tmp_path / "a.eaf")] == ["apple"]
     before = vocabulary.entries["apple"]
-    signspot("dictionary", "ecv", corner / "signs", tmp_path / "mine.ecv")  # its own file may be written again
+    signspot("convert", corner / "signs", tmp_path / "mine.ecv")  # its own file may be written again
     assert read_vocabulary(tmp_path / "mine.ecv").entries["apple"] == before
     (tmp_path / "theirs.ecv").write_text("a person's file")
-    assert signspot("dictionary", "ecv", corner / "signs", tmp_path / "theirs.ecv")[0] == 2
-    assert signspot("dictionary", "ecv", corner / "signs", tmp_path / "mine.xml")[0] == 2
+    assert signspot("convert", corner / "signs", tmp_path / "theirs.ecv")[0] == 2
+    assert signspot("convert", corner / "signs", tmp_path / "mine.xml")[0] == 2

@@ -34,6 +34,7 @@ from signspot.web import exports
 from signspot.web.folder import ServedFolder
 from signspot.web.forgetting import ServerData
 from signspot.web.jobs import Jobs
+from signspot.web.signs import Signs
 from signspot.web.tables import open_database
 from signspot.web.verification import Decision, Queues, verified
 from signspot.web.worker import JobSettings
@@ -219,18 +220,23 @@ def test_saved_tracks_go(kept: Path) -> None:
     assert [path.exists() for path in paths] == [False, True]
 
 
+def pack(path: Path, members: dict[str, Path]) -> None:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, file in members.items():
+                archive.write(file, name)
+        return
+    mode: Any = {".gz": "w:gz", ".xz": "w:xz"}.get(path.suffix, "w")
+    with tarfile.open(path, mode) as tape:
+        for name, file in members.items():
+            tape.add(file, name)
+
+
 @pytest.mark.parametrize("suffix", [".zip", ".tar", ".tar.gz"])
 def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) -> None:
     copies = {"backup/videos/Ann-talk.pose": "Ann", "renamed.pose": "Ann", "backup/videos/Ben-talk.pose": "Ben"}
     path = kept / f"archive{suffix}"
-    if suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, who in copies.items():
-                archive.write(kept / "footage" / "videos" / f"{who}-talk.pose", name)
-    else:
-        with tarfile.open(path, "w:gz" if suffix == ".tar.gz" else "w") as tape:
-            for name, who in copies.items():
-                tape.add(kept / "footage" / "videos" / f"{who}-talk.pose", name)
+    pack(path, {name: kept / "footage" / "videos" / f"{who}-talk.pose" for name, who in copies.items()})
     ben = (kept / "footage" / "videos" / "Ben-talk.pose").read_bytes()
     removed = forget("Ann", [kept / "footage", path], yes=True)
     assert {each.what for each in removed if each.kind == "member"} == {f"{path}: {name}" for name in list(copies)[:2]}
@@ -245,12 +251,7 @@ def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
     monkeypatch.setattr("signspot.applications.forgetting._MOST_EXTRA", 1 << 20)
     path, zeros = kept / f"archive{suffix}", kept / "zeros.mp4"
     zeros.write_bytes(bytes(8 << 20))
-    if suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.write(zeros, "Ann-talk.mp4")
-    else:
-        with tarfile.open(path, "w:xz") as tape:
-            tape.add(zeros, "Ann-talk.mp4")
+    pack(path, {"Ann-talk.mp4": zeros})
     with pytest.raises(FormatError):
         forget("Ann", [kept / "footage", path], yes=True)
     assert (kept / "footage" / "videos" / "Ann-talk.pose").is_file(), "nothing goes before all is found"
@@ -258,13 +259,8 @@ def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
 def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
-    path, member = kept / f"archive{suffix}", kept / "footage" / "videos" / "Ben-talk.pose"
-    if suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.write(member, "Ben-talk.pose")
-    else:
-        with tarfile.open(path, "w:xz") as tape:
-            tape.add(member, "Ben-talk.pose")
+    path = kept / f"archive{suffix}"
+    pack(path, {"Ben-talk.pose": kept / "footage" / "videos" / "Ben-talk.pose"})
     content = bytearray(path.read_bytes())
     content[60:160] = b"\xff" * 100
     path.write_bytes(content)
@@ -362,7 +358,7 @@ def use(root: Path, address: str | None) -> tuple[str, str]:
     Returns:
         The queue of both, and that of Ben.
     """
-    own = ServedFolder(root).own
+    own = ServedFolder(root).state
     database = open_database(address, own)
     queues = Queues(database)
     both = queues.add("all", spotted("Ann", "Ben"))
@@ -373,6 +369,7 @@ def use(root: Path, address: str | None) -> tuple[str, str]:
         exports.save_labels(found, ServedFolder(root), queues.get(queue)["name"], queue)
     jobs = Jobs(database, settings(root))
     for who in ("Ann", "Ben"):
+        Signs(database).put(f"videos/{who}-talk.pose", 0, [{"word": "apple", "start": 0.1, "end": 0.5}])
         jobs.add("prepare", f"videos/{who}-talk.pose", {"video": f"videos/{who}-talk.pose"})
     failed = jobs.add("annotate", "run", {"name": "run", "dictionary": "signs"})
     jobs._set(failed, ("waiting",), state="failed", message="cannot read videos/Ann-talk.pose: it is damaged")
@@ -381,7 +378,7 @@ def use(root: Path, address: str | None) -> tuple[str, str]:
 
 
 def is_bens_as_it_was(root: Path, address: str | None, both: str, bens: str) -> bool:
-    database = open_database(address, ServedFolder(root).own)
+    database = open_database(address, ServedFolder(root).state)
     queues = Queues(database)
     assert [queue["id"] for queue in queues.all()] == [bens, both], "an empty queue has gone, too"
     for queue in (both, bens):
@@ -389,6 +386,8 @@ def is_bens_as_it_was(root: Path, address: str | None, both: str, bens: str) -> 
         assert [decision.answer for decision in queues.decisions(queue)] == ["no"]
         assert len(queues.decisions(queue, withdrawn=True)) == 2
     assert queues.get(bens)["name"] == "videos/Ben-talk.pose: apple"
+    counts = [len(Signs(database).get(f"videos/{who}-talk.pose")[1]) for who in ("Ann", "Ben")]
+    assert counts == [0, 1], "signs edited by hand"
     titles = {job["title"]: job["message"] for job in Jobs(database, settings(root)).all()}
     assert titles == {"videos/Ben-talk.pose": "", "run": "cannot read (forgotten): it is damaged"}
     database.close()
@@ -396,7 +395,7 @@ def is_bens_as_it_was(root: Path, address: str | None, both: str, bens: str) -> 
 
 
 @pytest.mark.parametrize("who", ["Ann", "video"])
-def test_a_served_folder_forgets_its_questions_answers_jobs_labels_and_pictures(who: str, kept: Path) -> None:
+def test_a_served_folder_forgets_its_questions_answers_jobs_labels_signs_and_thumbnails(who: str, kept: Path) -> None:
     """A corpus that is served, by its signer; and a folder of loose videos, by the path of one."""
     root = kept / "footage"
     if who == "video":
@@ -404,14 +403,14 @@ def test_a_served_folder_forgets_its_questions_answers_jobs_labels_and_pictures(
         (root / "labels" / "all.jsonl").unlink()  # it has the names of the corpus
         who = str(root / "videos" / "Ann-talk.pose")
     own = root / ".signspot"
-    (own / "pictures").mkdir(parents=True)
-    (own / "pictures" / "0123.jpg").write_bytes(b"a face")
+    (own / "media").mkdir(parents=True)
+    (own / "media" / "0123.jpg").write_bytes(b"a face")
     (root / "exports").mkdir()
     write(spotted("Ann", "Ben"), root / "exports" / "found.csv")
     queues = use(root, None)
     forget(who, [root], yes=True)
     left = everything(root)
-    assert not [name for name in left if name.startswith(".signspot/plots") or "Ann" in name]
+    assert not [name for name in left if name.startswith(".signspot/media") or "Ann" in name]
     assert not [name for name, content in left.items() if b"Ann" in content]
     assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
     assert next((root / "labels").glob("verified-all-*.jsonl")).read_text().count("Ben-talk") == 1
@@ -438,7 +437,7 @@ class TestPostgres:
         with connected(address) as other:
             other.execute("ANALYZE")  # as the server does by itself, once in a while
             assert stored(other, who)
-        running = open_database(address, ServedFolder(root).own)  # a server has its connection open
+        running = open_database(address, ServedFolder(root).state)  # a server has its connection open
         assert len(Queues(running).all()) == 3
         listed = forget(who, [root, address])
         assert len(Queues(running).all()) == 3
@@ -468,7 +467,7 @@ class TestPostgres:
             forget(who, [root, address], yes=True)
         with connected(address) as other:
             assert stored(other, "Ann") == stored(other, "Ben") == []
-        database = open_database(address, ServedFolder(root).own)  # and it goes on being used
+        database = open_database(address, ServedFolder(root).state)  # and it goes on being used
         assert Queues(database).items(Queues(database).add("new", spotted("Cem")))
         database.close()
 

@@ -103,3 +103,51 @@ def test_a_terminal_sees_a_bar() -> None:
     done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True)
     assert "news.mp4" in done.stdout
     assert "50 of 200" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "adapt nowhere --out out",
+        "calibrate encoder.safetensors --footage footage.pose --footage nowhere --dictionary signs",
+        "convert nowhere out.csv",
+        "densify footage.pose nowhere signs",
+        "dictionary build nowhere out",
+        "evaluate one-shot signs nowhere",
+        "evaluate streams signs nowhere",
+        "faux-amis signs nowhere",
+        "feedback nowhere apple signs",
+        "identify nowhere signs",
+        "learn nowhere --dictionary signs --out out",
+        "mine apple nowhere --dictionary signs",
+        "mouth nowhere",
+        "search nowhere apple --dictionary signs",
+        "variants apple nowhere",
+        "wake nowhere --sign signs/apple.pose",
+        "wake footage.pose --sign signs/apple.pose --background nowhere",
+    ],
+)
+def test_inputs_are_checked_before_any_work(
+    signspot: Call, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    monkeypatch.chdir(corner)
+    monkeypatch.setattr("signspot.spotting.spotter.load", None)  # no encoder is loaded
+    code, out, err = signspot(*arguments.split())
+    assert (code, out) == (2, "")
+    assert "nowhere" in err
+    assert len(err.splitlines()) == 1
+    assert not (corner / "out").exists()
+
+
+def test_an_encoder_is_exported_as_model_hubs_want_it_and_taken_from_there(
+    signspot: Call, corner: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "published"
+    code, out, err = signspot("models", corner / "encoder.safetensors", "--export", folder)
+    assert code == 0, err
+    assert out.startswith(f"{folder}: ")
+    assert signspot("models", corner / "encoder.safetensors", "--export", folder)[0] == 1  # nothing is overwritten
+    words = ("spot", corner / "footage.pose", corner / "signs", "--threshold", "0.5", "--json", "--no-cache")
+    plain, published = (signspot(*words, "--encoder", name) for name in (corner / "encoder.safetensors", folder))
+    assert plain[0] == 0
+    assert published == plain

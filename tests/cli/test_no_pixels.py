@@ -19,23 +19,29 @@ from signspot.video.writer import write_video
 
 
 @pytest.fixture
-def film(tmp_path: Path) -> Path:
+def footage(tmp_path: Path) -> Path:
     pictures = (np.full((64, 96, 3), 10 * number, np.uint8) for number in range(10))
     return write_video(tmp_path / "apple.mp4", pictures, 25.0)
 
 
-def found(film: Path) -> Any:
+def found(footage: Path) -> Any:
     """A result, as far as pictures look at it."""
-    gallery = SimpleNamespace(exemplars=(Exemplar("apple", "apple-1", film),))
-    track = SimpleNamespace(video=str(film))
+    gallery = SimpleNamespace(exemplars=(Exemplar("apple", "apple-1", footage),))
+    track = SimpleNamespace(video=str(footage))
     times, curve = np.arange(3) / 25, np.full(3, 0.5)
     return SimpleNamespace(
-        gallery=gallery, track=track, times=times, curve=lambda _: curve, spottings=(), duration=0.4, threshold=0.7
+        gallery=gallery,
+        track=track,
+        times=times,
+        curve=lambda _: curve,
+        spottings=(),
+        duration=0.4,
+        thresholds={"apple": 0.7},
     )
 
 
-def test_a_report_holds_no_picture(film: Path, tmp_path: Path) -> None:
-    shown, hidden = view_of(found(film)), view_of(found(film), pixels=False)
+def test_a_report_holds_no_picture(footage: Path, tmp_path: Path) -> None:
+    shown, hidden = view_of(found(footage)), view_of(found(footage), pixels=False)
     assert shown.video is not None
     assert shown.curves[0].thumbnail is not None
     assert hidden.video is None
@@ -53,7 +59,7 @@ def test_a_film_is_refused(tmp_path: Path) -> None:
     assert isinstance(faces.exception, OptionsError)
 
 
-def test_a_dictionary_gets_landmarks_instead_of_videos(film: Path, tmp_path: Path) -> None:
+def test_a_dictionary_gets_landmarks_instead_of_videos(footage: Path, tmp_path: Path) -> None:
     written: list[Path] = []
 
     def write(video: Path, target: Path) -> None:
@@ -62,10 +68,10 @@ def test_a_dictionary_gets_landmarks_instead_of_videos(film: Path, tmp_path: Pat
         target.write_bytes(b"landmarks")
 
     (tmp_path / "signs").mkdir()
-    film.rename(tmp_path / "signs" / film.name)
+    footage.rename(tmp_path / "signs" / footage.name)
     built = build_dictionary(tmp_path / "signs", tmp_path / "built", write_landmarks=write)
     assert [exemplar.path for exemplar in built.exemplars] == [tmp_path / "built/media/apple/apple.mp4.pose"]
-    assert written == [tmp_path / "signs" / film.name]
+    assert written == [tmp_path / "signs" / footage.name]
     suffixes = {path.suffix for path in (tmp_path / "built").rglob("*") if path.is_file()}
     assert suffixes <= {".pose", ".json", ""}
     assert ".pose" in suffixes

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from signspot.cli.annotate import _with_confirmed
+from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import read_spottings
 
 Call = Callable[..., tuple[int, str, str]]
@@ -261,3 +263,15 @@ def test_what_is_cached_is_searched_without_pytorch(
     second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (second.returncode, second.stdout) == (0, first)
     assert second.stderr.splitlines()[-1] == "False"
+
+
+def test_confirmed_spottings_extend_a_dictionary_for_annotation_by_no_new_word(corner: Path, tmp_path: Path) -> None:
+    table, rows = tmp_path / "checked.csv", [("apple", "yes"), ("apple", "no"), ("unheard", "yes")]
+    places = [f"{n + 1.5},{n + 1.1},{n + 1.9}" for n in range(len(rows))]
+    lines = [f"{w},{corner / 'footage.pose'},{place},{answer}" for (w, answer), place in zip(rows, places, strict=True)]
+    table.write_text("\n".join(["word,video,time,start,end,decision", *lines]), encoding="utf-8")
+    plain, extended = open_dictionary(corner / "signs"), _with_confirmed(corner / "signs", table)
+    assert list(extended) == list(plain)
+    ids = {word: [exemplar.id for exemplar in plain[word]] for word in plain}
+    ids["apple"].append("footage@1.10")
+    assert {word: [exemplar.id for exemplar in extended[word]] for word in extended} == ids

@@ -67,7 +67,7 @@ def test_files_are_written_though_results_cannot_be_printed(
 
 def test_a_full_device_is_told_in_a_line() -> None:
     handle = os.open("/dev/full", os.O_WRONLY)
-    with start("cache", "info", stdout=handle) as run:
+    with start("cache", stdout=handle) as run:
         _, err = run.communicate()
     os.close(handle)
     assert run.returncode == 1

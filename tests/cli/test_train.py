@@ -127,6 +127,27 @@ def test_the_result_is_an_encoder_that_spots(
     assert json.loads(out.splitlines()[0])["word"] in ("apple", "friend", "name")
 
 
+def test_a_dry_run_prints_configuration_sizes_and_time_and_trains_nothing(
+    train: Call, made: Path, tmp_path: Path
+) -> None:
+    code, out, err = train(made, "--dry-run", "--set", "compute.precision=bfloat16")
+    assert code == 0, err
+    printed, _, sizes = out.partition("\n}\n")
+    config = json.loads(printed + "}")
+    assert (config["batch"]["items"], config["compute"]["precision"], config["momentum"]) == (6, "bfloat16", 0.9)
+    assert [line.split(":")[0] for line in sizes.splitlines()] == [
+        "weights that are trained",
+        "a batch",
+        "the state",
+        "a step",
+    ]
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["features"]  # they are used when it is trained
+    code, _, err = train(made, "--set", "compute.accumulate=2")
+    assert code == 0, err
+    assert load_encoder(tmp_path / "run" / "mine.safetensors").card["config"]["compute"] == {"accumulate": 2}
+    assert train(made)[0] == 2  # the folder holds a run that accumulates
+
+
 def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weights(
     train: Call, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,7 +375,7 @@ def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: C
     signs = "--signs", "4", "--isolated", "3", "--continuous", "0"
     assert signspot("synthetic", "signs", tmp_path / "signs", *signs)[0] == 0
     (tmp_path / "warping.toml").write_text(
-        'kind = "warping"\nname = "plain"\n[[sources]]\nname = "few"\nfolder = "x"\n'
+        'kind = "warping"\nname = "plain"\n[[sources]]\nname = "few"\nfolders = ["x"]\n'
     )
     source = f"few={tmp_path / 'signs'}"
     code, out, err = signspot("train", tmp_path / "warping.toml", "--source", source, "--out", tmp_path / "run")
@@ -366,7 +387,7 @@ def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: C
 
 
 def test_frame_codes_without_the_folder_of_a_source_are_one_line(signspot: Call, tmp_path: Path) -> None:
-    (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n[[sources]]\nname = "few"\nfolder = "nowhere"\n')
+    (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n[[sources]]\nname = "few"\nfolders = ["nowhere"]\n')
     for source, told in ((), "--source few=FOLDER"), (("--source", "few"), "'few'"), (("--source", "a=b"), "'a'"):
         code, _, err = signspot("train", tmp_path / "codes.toml", "--out", tmp_path / "run", *source)
         assert code == 2

@@ -60,7 +60,7 @@ def test_events_of_a_file_are_lines_of_json(signspot: Callable[..., Outcome], co
         (("--dictionary", "signs", "--word", "apple"), 0, "of the dictionary, about", "'apple'"),
         (("--dictionary", "signs", "--word", "aple"), 1, "'aple'", "events"),
         (("--word", "apple"), 2, "--dictionary", "events"),
-        (("--dictionary", "nowhere"), 1, "nowhere", "events"),
+        (("--dictionary", "nowhere"), 2, "nowhere", "threshold"),
     ],
 )
 def test_enrolment_reports_how_distinctive_the_sign_is(

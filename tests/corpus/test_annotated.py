@@ -57,13 +57,13 @@ def document(path: Path, *media: str) -> Path:
 
 
 def test_signs_are_cut_out_of_the_video_with_a_margin(tmp_path: Path) -> None:
-    video = footage(tmp_path / "film.mp4")
+    video = footage(tmp_path / "video.mp4")
     contents = read_annotated(document(tmp_path / "corpus.eaf", "elsewhere.mp4"), ["RH-gloss", "LH"], video)
     assert contents is not None
     assert [(e.word, e.id, e.signer) for e in contents.exemplars] == [
-        ("APPLE", "film", "anna"),
-        ("TREE", "film#2", "anna"),
-        ("APPLE", "film#3", "ben"),
+        ("APPLE", "video", "anna"),
+        ("TREE", "video#2", "anna"),
+        ("APPLE", "video#3", "ben"),
     ]
     built = build_dictionary(Dictionary(contents), tmp_path / "out")
     first = built.exemplars[0]
@@ -75,7 +75,7 @@ def test_signs_are_cut_out_of_the_video_with_a_margin(tmp_path: Path) -> None:
 
 
 def test_landmarks_of_the_whole_video_serve_for_what_is_cut_out_of_it(tmp_path: Path) -> None:
-    video, cache = footage(tmp_path / "film.mp4"), tmp_path / "cache"
+    video, cache = footage(tmp_path / "video.mp4"), tmp_path / "cache"
     version = estimation_version(usual_estimator())
     entry = CacheEntry.of(video, cache, version, DEFAULT_FPS, None)
     assert entry is not None
@@ -85,7 +85,7 @@ def test_landmarks_of_the_whole_video_serve_for_what_is_cut_out_of_it(tmp_path: 
     for exemplar in build_dictionary(Dictionary(contents), tmp_path / "out", cache=cache).exemplars:
         assert exemplar.path is not None
         assert has_landmarks(exemplar.path, cache)
-    clip = CacheEntry.of(tmp_path / "out" / "media" / "APPLE" / "film.mp4", cache, version, DEFAULT_FPS, None)
+    clip = CacheEntry.of(tmp_path / "out" / "media" / "APPLE" / "video.mp4", cache, version, DEFAULT_FPS, None)
     assert clip is not None
     cached = open_landmarks(clip.path)
     assert cached.body[0, 0, 0] == pytest.approx(37 / 150, abs=0.002)  # frame 37 is that of 1.48 s
@@ -102,17 +102,17 @@ def test_landmarks_alone_are_cut_too(tmp_path: Path) -> None:
 
 
 def test_sound_is_no_video_and_a_moved_video_of_the_same_name_is_taken(tmp_path: Path) -> None:
-    footage(tmp_path / "film.mp4")
-    contents = read_annotated(document(tmp_path / "corpus.eaf", "file:///gone/sound.wav", "file:///gone/film.mp4"))
+    footage(tmp_path / "video.mp4")
+    contents = read_annotated(document(tmp_path / "corpus.eaf", "file:///gone/sound.wav", "file:///gone/video.mp4"))
     assert contents is not None
-    assert {e.path for e in contents.exemplars} == {tmp_path / "film.mp4"}
+    assert {e.path for e in contents.exemplars} == {tmp_path / "video.mp4"}
 
 
 @pytest.mark.parametrize(
     ("media", "asked"),
     [
         (("file:///gone/one.mp4", "file:///gone/two.mp4"), "one.mp4, file:///gone/two.mp4"),
-        (("https://example.org/film.mp4",), "https://example.org/film.mp4"),
+        (("https://example.org/video.mp4",), "https://example.org/video.mp4"),
         (("file:///gone/one.mp4",), "file:///gone/one.mp4"),
         ((), "--video"),
     ],

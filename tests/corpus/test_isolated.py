@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from signspot.corpus.importing import cut_out, import_lsa64, import_wlasl
-from signspot.corpus.isolated import pack, read_isolated
+from signspot.corpus.isolated import UNKNOWN_FPS, pack, read_isolated
 from signspot.errors import FormatError, SignspotError
 from signspot.landmarks.estimate import PoseJob
 from signspot.landmarks.landmarks import Landmarks
@@ -161,6 +161,34 @@ def test_clips_are_packed_one_after_the_other_with_the_place_of_the_sign(tmp_pat
     assert one.segment is None
     assert two.segment is not None
     assert (two.segment.start, two.segment.end) == pytest.approx((0.04, 0.08))
+
+
+def test_packed_landmarks_may_lack_faces_rates_aspects_and_all_bodies_but_one(tmp_path: Path) -> None:
+    hand = np.full((6, 21, 3), 0.5, np.float16)
+    body = np.full((2, 33, 4), np.nan, np.float16)
+    body[:, 11:13, :3] = 0.25
+    np.savez(
+        tmp_path / "mine.npz",
+        label=np.array([(1, -1, 0), (0, 7, 1)]),
+        start=np.array([0, 4, 6]),
+        aspect=np.array([np.nan, 1.5], np.float32),
+        fps=np.array([np.nan, 30.0], np.float32),
+        pose=body,
+        left_hand=np.full_like(hand, np.nan),
+        right_hand=hand,
+    )
+    (tmp_path / "words.txt").write_text("apple\nbook\n")
+    one, two = read_isolated(tmp_path)
+    assert (one.word, one.signer, len(one.landmarks)) == ("book", "", 4)
+    assert (two.word, two.signer, len(two.landmarks)) == ("apple", "7", 2)
+    assert (one.landmarks.fps, two.landmarks.fps) == pytest.approx((UNKNOWN_FPS, 30.0))
+    assert (one.landmarks.aspect, two.landmarks.aspect) == pytest.approx((4 / 3, 1.5), abs=0.01)
+    assert (one.landmarks.body[:, 11, 3] == 1).all()  # a shoulder that is there is seen
+    assert one.landmarks.body[:, 16, :2] == pytest.approx(0.5)  # a wrist is where its hand is
+    assert np.isnan(one.landmarks.face).all()
+    np.savez(tmp_path / "mine.npz", **{**np.load(tmp_path / "mine.npz"), "pose": body[:1]})
+    with pytest.raises(FormatError, match=r"mine\.npz"):
+        read_isolated(tmp_path)
 
 
 def test_any_folder_by_word_and_signer_and_any_table_is_read(tmp_path: Path) -> None:

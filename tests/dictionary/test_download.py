@@ -11,7 +11,7 @@ from signspot.dictionary import download as connections
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
 from signspot.video.probing import page_problem, video_problem
-from tools.attack.servers import SERVERS, lying_server, says
+from tests.fixtures.servers import SERVERS, lying_server, says
 
 QUICK = ("closes", "drips headers", "giant chunk", "negative length", "never-ending body", "redirect to a file")
 

@@ -112,7 +112,7 @@ def test_pixels_are_embedded_window_by_window(rgb_encoder: Encoder, colour_film:
 
 
 def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_film: Path) -> None:
-    with pytest.raises(NoPersonError, match=r"film\.mp4"):
+    with pytest.raises(NoPersonError, match=r"video\.mp4"):
         embed(encoder, colour_film)
 
 

@@ -43,7 +43,7 @@ def _installed() -> None:
         pytest.skip("openvino and nncf are not installed")
 
 
-def film(path: Path, seed: int, contrast: float, frames: int = 40) -> Path:
+def write_noise(path: Path, seed: int, contrast: float, frames: int = 40) -> Path:
     """Pictures of coarse squares, each picture with shades of its own."""
     coarse = np.random.default_rng(seed).uniform(-0.5, 0.5, (frames, 8, 8, 3)) * contrast + 0.5
     pictures = (np.kron(255 * each, np.ones((8, 8, 1))).astype(np.uint8) for each in coarse)
@@ -51,10 +51,10 @@ def film(path: Path, seed: int, contrast: float, frames: int = 40) -> Path:
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("films")
+def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("videos")
     for name, seed, contrast in (("pale", 0, 0.2), ("bright", 1, 1.0), ("calibration", 2, 0.7)):
-        film(folder / f"{name}.mp4", seed, contrast)
+        write_noise(folder / f"{name}.mp4", seed, contrast)
     return folder
 
 
@@ -74,11 +74,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.long
-def test_one_hash_means_the_same_numbers_in_any_order_and_process(films: Path, weights: str, tmp_path: Path) -> None:
+def test_one_hash_means_the_same_numbers_in_any_order_and_process(videos: Path, weights: str, tmp_path: Path) -> None:
     """Once calibrated on the first video that is embedded, both orders gave one hash, but other numbers."""
-    device, video = f"openvino-int8:{films / 'calibration.mp4'}", films / "bright.mp4"
+    device, video = f"openvino-int8:{videos / 'calibration.mp4'}", videos / "bright.mp4"
     encoder = load_encoder(weights, device=device)
-    pale, bright = (embed(encoder, films / f"{name}.mp4", stride=8) for name in ("pale", "bright"))
+    pale, bright = (embed(encoder, videos / f"{name}.mp4", stride=8) for name in ("pale", "bright"))
     out = tmp_path / "bright.safetensors"
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS, weights, device, str(video), str(out)]
     subprocess.run(command, check=True)
@@ -91,17 +91,17 @@ def test_one_hash_means_the_same_numbers_in_any_order_and_process(films: Path, w
     assert not np.array_equal(exact.embeddings, bright.embeddings)  # it is int8 that was compared
 
 
-def test_the_hash_is_of_the_content_of_the_calibrating_video(films: Path, weights: str, tmp_path: Path) -> None:
+def test_the_hash_is_of_the_content_of_the_calibrating_video(videos: Path, weights: str, tmp_path: Path) -> None:
     encoder = load_encoder(weights)
-    named = {name: encoder.to(f"openvino-int8:{films / name}.mp4").hash for name in ("pale", "bright")}
-    copied = shutil.copy(films / "pale.mp4", tmp_path / "other-name.mp4")
+    named = {name: encoder.to(f"openvino-int8:{videos / name}.mp4").hash for name in ("pale", "bright")}
+    copied = shutil.copy(videos / "pale.mp4", tmp_path / "other-name.mp4")
     assert encoder.to(f"openvino-int8:{copied}").hash == named["pale"]
     assert len({*named.values(), encoder.hash}) == 3
 
 
-def test_examples_are_spread_over_the_video(films: Path, weights: str) -> None:
+def test_examples_are_spread_over_the_video(videos: Path, weights: str) -> None:
     contract = load_encoder(weights).contract
-    calibration = find_backend(f"openvino-int8:{films / 'bright.mp4'}").calibration
+    calibration = find_backend(f"openvino-int8:{videos / 'bright.mp4'}").calibration
     assert calibration is not None
     examples = read_examples(calibration, contract, 8)
     assert examples.shape == (5, 8, 3, SIDE, SIDE)
@@ -110,7 +110,7 @@ def test_examples_are_spread_over_the_video(films: Path, weights: str) -> None:
 
 
 def test_a_short_video_repeats_its_last_frame(weights: str, tmp_path: Path) -> None:
-    short = film(tmp_path / "short.mp4", 3, 1.0, frames=3)
+    short = write_noise(tmp_path / "short.mp4", 3, 1.0, frames=3)
     calibration = find_backend(f"openvino-int8:{short}").calibration
     assert calibration is not None
     examples = read_examples(calibration, load_encoder(weights).contract, 20)
@@ -119,9 +119,9 @@ def test_a_short_video_repeats_its_last_frame(weights: str, tmp_path: Path) -> N
     assert torch.equal(examples[0, 2], examples[0, 19])
 
 
-def test_a_video_that_is_replaced_meanwhile_is_refused(films: Path, weights: str, tmp_path: Path) -> None:
-    path = Path(shutil.copy(films / "pale.mp4", tmp_path / "calibration.mp4"))
+def test_a_video_that_is_replaced_meanwhile_is_refused(videos: Path, weights: str, tmp_path: Path) -> None:
+    path = Path(shutil.copy(videos / "pale.mp4", tmp_path / "calibration.mp4"))
     encoder = load_encoder(weights, device=f"openvino-int8:{path}")
-    shutil.copy(films / "bright.mp4", path)
+    shutil.copy(videos / "bright.mp4", path)
     with pytest.raises(OptionsError, match=r"calibration\.mp4"):
-        embed(encoder, films / "pale.mp4")
+        embed(encoder, videos / "pale.mp4")

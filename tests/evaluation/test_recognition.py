@@ -31,7 +31,7 @@ def test_all_are_asked_for_the_same_signs(recogniser: Recogniser, tiny_corpus: C
     ranks = [rank for own in nearest.ranks.values() for rank in own]
     assert nearest.instance == (np.mean(np.array(ranks) == 1), np.mean(np.array(ranks) <= 5))
     assert nearest.instance[0] > 2 / nearest.words  # well above chance, and the recogniser of two steps
-    with pytest.raises(OptionsError, match="there is nothing to test on"):
+    with pytest.raises(OptionsError):
         alone = replace(tiny_corpus, videos={video.id: video for video in tiny_corpus.in_split("train")})
         evaluate_recognisers([("tiny", recogniser)], alone, [spotter])
 
@@ -48,7 +48,7 @@ def test_the_nearest_exemplar_scores_as_the_spotter_does(tiny_corpus: Corpus) ->
     track = spotter.track(tiny_corpus.videos[tested[0].video].landmarks, options)  # type: ignore[arg-type]
     highest = spotter.word_scores(track, nearest.gallery, options).highest(place)
     assert dict(zip(nearest.words, row.tolist(), strict=True)) == pytest.approx(highest, abs=0.02)
-    with pytest.raises(OptionsError, match="none of 1 words has an exemplar"):
+    with pytest.raises(OptionsError):
         NearestExemplar.among(spotter, tiny_corpus, ["no-such-word"])
 
 

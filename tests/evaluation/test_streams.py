@@ -85,5 +85,5 @@ def test_few_false_alarms_are_counted_where_few_were_promised(clips: list[Isolat
 
 
 def test_a_corpus_of_too_few_signers_is_refused(clips: list[IsolatedClip]) -> None:
-    with pytest.raises(OptionsError, match="'few' has 0"):
+    with pytest.raises(OptionsError):
         material_of_clips("few", [clip for clip in clips if clip.signer in "012"])

@@ -1,10 +1,22 @@
-"""Cells: a recipe's changes, measured once, trainings shared."""
+"""Cells: a recipe's changes, measured once, trainings shared, the control of permuted subtitles."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from experiments.paper.cells import CellRecipe, Cells, changed
+from experiments.paper import cells as module
+from experiments.paper.cells import CellRecipe, Embeddings, KeptCells, changed, permute_subtitles
 from experiments.paper.setup import Setup
+from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.truth import write_records
 from signspot.training.item_batches import EmbeddingConfig
+from signspot.training.items import Item
+from signspot.types import Label, Segment
+from tests.fixtures.corpora import TINY
+
+WATCH_LOOKUP = CellRecipe(learn={"loss": "watch_lookup"})
 
 
 def test_changes_reach_into_parts() -> None:
@@ -15,12 +27,52 @@ def test_changes_reach_into_parts() -> None:
         changed(EmbeddingConfig(), {"no_such": 1})
 
 
-def test_a_cell_is_measured_once(tiny: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells, recipe = Cells(tiny), CellRecipe(learn={"loss": "watch_lookup"})
-    first = cells.measure(recipe, "seen", 0)
-    assert first.queries > 0
-    assert first.items > 0
-    monkeypatch.setattr("experiments.paper.cells.retrieve", lambda *_: pytest.fail("measured again"))
-    assert Cells(tiny).measure(recipe, "seen", 0) == first
+def test_a_cell_is_measured_once(tiny: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, embeddings = KeptCells(tmp_path), Embeddings(tiny)
+    cell = embeddings.cell(WATCH_LOOKUP, "seen", 0)
+    assert kept.read(cell) is None
+    first = kept.measure(cell)
+    assert first.counts["items"] > 0
+    assert first.counts["truth queries"] == sum(map(len, first.values["truth mAP"].values())) > 0
+    monkeypatch.setattr(module, "retrieve", lambda *_: pytest.fail("measured again"))
+    assert KeptCells(tmp_path).measure(Embeddings(tiny).cell(WATCH_LOOKUP, "seen", 0)) == first
     with pytest.raises(pytest.fail.Exception):
-        cells.measure(recipe, "seen", 1)
+        kept.measure(embeddings.cell(WATCH_LOOKUP, "seen", 1))
+
+
+def test_a_trunk_alone_is_one_cell_whatever_the_seed(tiny: Setup) -> None:
+    alone, embeddings = CellRecipe(learn=None), Embeddings(tiny)
+    assert embeddings.cell(alone, "seen", 0).key == embeddings.cell(alone, "seen", 1).key
+    keys = [embeddings.cell(replace(WATCH_LOOKUP, permuted=flag), "seen", 0).key for flag in (False, True)]
+    assert keys[0] != keys[1]
+
+
+def test_permuted_subtitles_keep_signs_and_mix_what_is_read() -> None:
+    span = Segment(0.0, 4.0)
+    items = [Item(Label(f"w{n}", "v", 1.0), span, (f"b{n}", f"w{(n + 1) % 9}")) for n in range(9)]
+    mixed = permute_subtitles(items, 0)
+    assert [item.label for item in mixed] == [item.label for item in items]
+    assert all(item.word not in item.background for item in mixed)
+    assert sorted(w for item in mixed for w in item.background if w[0] == "b") == [f"b{n}" for n in range(9)]
+    assert sum(mine.background != theirs.background for mine, theirs in zip(mixed, items, strict=True)) >= 6
+    assert permute_subtitles(items, 0) == mixed != permute_subtitles(items, 1)
+
+
+def test_without_truth_the_papers_protocol_gives_the_same_numbers(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    """The truth is taken away: what mouthings of 0.9 or more test stays as it was."""
+    sure = [replace(label, confidence=0.95) for label in tiny_corpus.labels()]
+    shutil.copytree(tiny_corpus.folder, tmp_path / "known")
+    labels = tmp_path / "known" / "labels"
+    shutil.rmtree(labels)
+    labels.mkdir()
+    write_records(sure, labels / "M.jsonl")
+    shutil.copytree(tmp_path / "known", tmp_path / "unknown")
+    shutil.rmtree(tmp_path / "unknown" / "truth")
+    results = []
+    for name in ("known", "unknown"):
+        setup = Setup(TINY, tmp_path / f"out-{name}", open_corpus(tmp_path / name))
+        results.append(Embeddings(setup).cell(WATCH_LOOKUP, "unseen", 0).compute())
+    known, unknown = results
+    assert set(known.counts) - set(unknown.counts) == {"truth queries"}
+    assert unknown.values["mouthings mAP"] == known.values["mouthings mAP"]
+    assert not [name for name in unknown.values if name.startswith("truth")]

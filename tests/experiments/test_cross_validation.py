@@ -9,7 +9,7 @@ import pytest
 from experiments import cross_validation
 from experiments.cross_validation import HEAD, LEARNED, cross_validate, deal_signers, look_up_folds
 from signspot.corpus.isolated import IsolatedClip
-from signspot.evaluation.one_shot import one_shot_ranks
+from signspot.evaluation.one_shot import one_shot
 from signspot.models.checkpoints import load_encoder
 from signspot.training.frame_codes import CoderOptimiser, FrameCodesConfig, SourceOptions, open_sources
 from signspot_synthetic.isolated_signs import isolated_clips
@@ -36,7 +36,7 @@ def test_signers_that_are_left_out_teach_nothing(
     clips: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signspot.training.frame_codes.read_isolated", lambda folder: clips)
-    config = FrameCodesConfig((SourceOptions("lsa64", str(tmp_path)),))
+    config = FrameCodesConfig((SourceOptions("lsa64", (str(tmp_path),)),))
     left_out = deal_signers(clips, 2)[0]
     (everybody,), _ = open_sources(config)
     (some,), _ = open_sources(config, {"lsa64": (*left_out, "")})
@@ -58,9 +58,9 @@ def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip]) -
 
         def watched(spotter, own, **options):
             asked.append((spotter.encoder.name, {clip.signer for clip in own}))
-            return one_shot_ranks(spotter, own, **options)
+            return one_shot(spotter, own, **options)
 
-        patch.setattr(cross_validation, "one_shot_ranks", watched)
+        patch.setattr(cross_validation, "one_shot", watched)
         look_up_folds([good, load_encoder("landmark-synthetic")], clips, folds, 1000)
     assert asked == [("warping", set(folds[0])), ("landmark-synthetic", set(folds[1]))]
 
@@ -71,7 +71,7 @@ def test_a_table_of_what_each_fold_taught(
 ) -> None:
     monkeypatch.setattr("signspot.training.frame_codes.read_isolated", lambda folder: clips)
     how = CoderOptimiser(steps=2, signs=4, warm_up=1)
-    config = FrameCodesConfig((SourceOptions("lsa64", str(tmp_path)),), optimiser=how)
+    config = FrameCodesConfig((SourceOptions("lsa64", (str(tmp_path),)),), optimiser=how)
     rows = list(cross_validate(config, {"lsa64": clips}, ["warping"], 2, tmp_path))
     assert [row[:2] for row in rows] == [("lsa64", LEARNED), ("lsa64", "warping")]
     assert {len(row) for row in rows} == {len(HEAD)}

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.processor_seconds import family_seconds, machine_seconds
+from experiments.split_estimation import family_seconds, machine_seconds
 
 SPIN = """
 import sys, time
@@ -19,7 +19,7 @@ subprocess.Popen([sys.executable, sys.argv[1]])
 """
 ADOPT = """
 import subprocess, sys, time
-from experiments.processor_seconds import adopt_orphans, family_seconds
+from experiments.split_estimation import adopt_orphans, family_seconds
 adopt_orphans()
 before, deadline = family_seconds(), time.perf_counter() + 60
 subprocess.run([sys.executable, *sys.argv[1:]], check=True, stdin=subprocess.DEVNULL)

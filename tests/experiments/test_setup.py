@@ -1,19 +1,20 @@
-"""Data of the tables: made once, named by what it follows from; what a corpus lacks is said at once."""
+"""Data of the tables: words and videos of any corpus; what a corpus lacks is said at once."""
 
 import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from experiments.paper.setup import ReproductionSize, Setup, check_corpus
-from signspot.corpus.corpus import Corpus
-from signspot.errors import FormatError, OptionsError
+from experiments.paper.setup import ReproductionSize, Setup
+from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.errors import OptionsError
 
 
 def test_a_full_vocabulary_adds_background_words_and_no_labels(tiny: Setup) -> None:
-    config, test = tiny.size.embedding, set(tiny.corpus.splits().words.test)
+    config, test = tiny.size.embedding, set(tiny.words.test)
     few = tiny.items("unseen", config, "labelled")
     many = tiny.items("unseen", config, "full")
     assert not {item.word for item in (*few, *many)} & test
@@ -21,21 +22,8 @@ def test_a_full_vocabulary_adds_background_words_and_no_labels(tiny: Setup) -> N
     assert {word for item in many for word in item.background} & test
 
 
-def test_seeds_are_counted_from_one(size: ReproductionSize) -> None:
-    with pytest.raises(OptionsError, match="seeds"):
-        replace(size, seeds=0)
-
-
-def _forget_truth(corpus: Corpus) -> None:
-    shutil.rmtree(corpus.folder / "truth")
-
-
 def _forget_labels(corpus: Corpus) -> None:
     shutil.rmtree(corpus.folder / "labels")
-
-
-def _forget_splits(corpus: Corpus) -> None:
-    corpus.layout.splits.unlink()
 
 
 def _keep_one_word(corpus: Corpus) -> None:
@@ -51,16 +39,37 @@ def _list_a_word_without_exemplar(corpus: Corpus) -> None:
     corpus.layout.splits.write_text(json.dumps(splits))
 
 
-@pytest.mark.parametrize(
-    "damage", [_forget_truth, _forget_labels, _forget_splits, _keep_one_word, _list_a_word_without_exemplar]
-)
-def test_what_a_corpus_lacks_is_an_error(lame: Corpus, damage: Callable[[Corpus], None]) -> None:
-    check_corpus(lame)
+@pytest.mark.parametrize("damage", [_forget_labels, _keep_one_word, _list_a_word_without_exemplar])
+def test_what_a_corpus_lacks_is_an_error(
+    lame: Corpus, size: ReproductionSize, tmp_path: Path, damage: Callable[[Corpus], None]
+) -> None:
     damage(lame)
-    with pytest.raises((OptionsError, FormatError)):
-        check_corpus(lame)
-
-
-def test_videos_of_splits_must_be_there(lame: Corpus) -> None:
+    setup = Setup(size, tmp_path, lame)
     with pytest.raises(OptionsError):
-        check_corpus(replace(lame, videos={}))
+        setup.items("seen", size.embedding, "labelled")
+
+
+def test_a_corpus_without_splits_gets_one_of_videos_and_of_words(
+    lame: Corpus, size: ReproductionSize, tmp_path: Path
+) -> None:
+    videos = {name: replace(video, split="") for name, video in lame.videos.items()}
+    lame.layout.splits.unlink()
+    setup = Setup(size, tmp_path, replace(lame, videos=videos))
+    assert {video.split for video in setup.corpus.videos.values()} == {"train", "test"}
+    labelled = {label.word for label in setup.labels}
+    assert set(setup.words.all) <= labelled
+    assert set(setup.words.test) == set(setup.words.all) - set(setup.words.train) != set()
+    again = Setup(size, tmp_path, replace(lame, videos=videos))
+    assert (again.words, again.corpus.videos) == (setup.words, setup.corpus.videos)
+
+
+def test_neither_truth_nor_a_sure_label_is_an_error(lame: Corpus, size: ReproductionSize, tmp_path: Path) -> None:
+    shutil.rmtree(lame.folder / "truth")
+    labels = [line for path in sorted((lame.folder / "labels").iterdir()) for line in path.read_text().splitlines()]
+    shutil.rmtree(lame.folder / "labels")
+    (lame.folder / "labels").mkdir()
+    unsure = [json.dumps({**json.loads(line), "confidence": 0.6}) for line in labels]
+    (lame.folder / "labels" / "M.jsonl").write_text("\n".join(unsure) + "\n")
+    setup = Setup(size, tmp_path, open_corpus(lame.folder))
+    with pytest.raises(OptionsError, match="truth/signs"):
+        setup.queries(setup.features("joint", "seen"))

@@ -15,7 +15,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
 from signspot.types import Label, Spotting
 from tests.cli.test_forget import pose
-from tools.attack.kills import prepare_annotation
+from tools.attack.commands import prepare_annotation
 
 
 def test_from_a_table_into_a_dictionary(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Documents that ELAN opens: the rules of its schema 3.0 as checks, another reader, and edits made by people."""
 
 import os
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -16,22 +17,61 @@ from signspot.formats.formats import read_spottings, write
 from signspot.types import LabelSource, Spotting
 
 APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "apple-2", "b", True)
-ORDER = [
-    *("LICENSE", "HEADER", "TIME_ORDER", "TIER", "LINGUISTIC_TYPE", "LOCALE", "LANGUAGE", "CONSTRAINT"),
-    *("CONTROLLED_VOCABULARY", "LEXICON_REF", "REF_LINK_SET", "EXTERNAL_REF"),
-]
-REQUIRED = {
-    "ANNOTATION_DOCUMENT": {"DATE", "AUTHOR", "VERSION"},
-    "MEDIA_DESCRIPTOR": {"MEDIA_URL", "MIME_TYPE"},
-    "TIME_SLOT": {"TIME_SLOT_ID"},
-    "TIER": {"TIER_ID", "LINGUISTIC_TYPE_REF"},
-    "ALIGNABLE_ANNOTATION": {"ANNOTATION_ID", "TIME_SLOT_REF1", "TIME_SLOT_REF2"},
-    "REF_ANNOTATION": {"ANNOTATION_ID", "ANNOTATION_REF"},
-    "LINGUISTIC_TYPE": {"LINGUISTIC_TYPE_ID"},
-    "CONSTRAINT": {"STEREOTYPE"},
-    "CONTROLLED_VOCABULARY": {"CV_ID"},
-    "EXTERNAL_REF": {"EXT_REF_ID", "TYPE", "VALUE"},
+# The structure of EAF 3.0: element → its required attributes, its optional ones, and its children in their order.
+STRUCTURE = {
+    "ANNOTATION_DOCUMENT": (
+        "DATE AUTHOR VERSION",
+        "FORMAT",
+        "LICENSE HEADER TIME_ORDER TIER LINGUISTIC_TYPE LOCALE LANGUAGE CONSTRAINT CONTROLLED_VOCABULARY LEXICON_REF "
+        "REF_LINK_SET EXTERNAL_REF",
+    ),
+    "LICENSE": ("", "LICENSE_URL", ""),
+    "HEADER": ("", "MEDIA_FILE TIME_UNITS", "MEDIA_DESCRIPTOR LINKED_FILE_DESCRIPTOR PROPERTY"),
+    "MEDIA_DESCRIPTOR": ("MEDIA_URL MIME_TYPE", "RELATIVE_MEDIA_URL TIME_ORIGIN EXTRACTED_FROM", ""),
+    "PROPERTY": ("", "NAME", ""),
+    "TIME_ORDER": ("", "", "TIME_SLOT"),
+    "TIME_SLOT": ("TIME_SLOT_ID", "TIME_VALUE", ""),
+    "TIER": (
+        "TIER_ID LINGUISTIC_TYPE_REF",
+        "PARTICIPANT ANNOTATOR DEFAULT_LOCALE PARENT_REF EXT_REF LANG_REF",
+        "ANNOTATION",
+    ),
+    "ANNOTATION": ("", "", "ALIGNABLE_ANNOTATION REF_ANNOTATION"),
+    "ALIGNABLE_ANNOTATION": (
+        "ANNOTATION_ID TIME_SLOT_REF1 TIME_SLOT_REF2",
+        "SVG_REF EXT_REF LANG_REF CVE_REF",
+        "ANNOTATION_VALUE",
+    ),
+    "REF_ANNOTATION": (
+        "ANNOTATION_ID ANNOTATION_REF",
+        "PREVIOUS_ANNOTATION EXT_REF LANG_REF CVE_REF",
+        "ANNOTATION_VALUE",
+    ),
+    "ANNOTATION_VALUE": ("", "", ""),
+    "LINGUISTIC_TYPE": (
+        "LINGUISTIC_TYPE_ID",
+        "TIME_ALIGNABLE CONSTRAINTS GRAPHIC_REFERENCES CONTROLLED_VOCABULARY_REF EXT_REF LEXICON_REF",
+        "",
+    ),
+    "LOCALE": ("LANGUAGE_CODE", "COUNTRY_CODE VARIANT", ""),
+    "LANGUAGE": ("LANG_ID", "LANG_DEF LANG_LABEL", ""),
+    "CONSTRAINT": ("STEREOTYPE", "DESCRIPTION", ""),
+    "CONTROLLED_VOCABULARY": ("CV_ID", "EXT_REF", "DESCRIPTION CV_ENTRY_ML"),
+    "DESCRIPTION": ("LANG_REF", "", ""),
+    "CV_ENTRY_ML": ("CVE_ID", "EXT_REF", "CVE_VALUE"),
+    "CVE_VALUE": ("LANG_REF", "DESCRIPTION", ""),
+    "EXTERNAL_REF": ("EXT_REF_ID TYPE VALUE", "", ""),
 }
+VALUES = {  # of attributes of which the schema lists the values, or their form
+    "TIME_UNITS": "NTSC-frames|PAL-frames|milliseconds",
+    "TIME_ALIGNABLE": "true|false",
+    "GRAPHIC_REFERENCES": "true|false",
+    "TYPE": "iso12620|ecv|cve_id|lexen_id|resource_url",
+    "TIME_VALUE": r"\d+",
+    "DATE": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?",
+    **dict.fromkeys(("TIME_SLOT_ID", "ANNOTATION_ID", "EXT_REF_ID"), r"[A-Za-z_][\w.-]*"),
+}
+_SCHEMA = "{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation"
 spottings = st.builds(
     Spotting,
     word=st.one_of(st.sampled_from(["apple", "apple #2", "apple record", ""]), st.text(max_size=5)),
@@ -44,12 +84,21 @@ spottings = st.builds(
 
 
 def check_schema(root: ET.Element) -> None:
-    """The rules of the schema that bind what we write."""
-    places = [ORDER.index(child.tag) for child in root]
-    assert places == sorted(places)
-    assert [child.tag for child in root].count("TIME_ORDER") == 1
+    """The structure of every element, and what the schema says of times, tiers and references."""
+    assert root.tag == "ANNOTATION_DOCUMENT"
     for element in root.iter():
-        assert REQUIRED.get(element.tag, set()) <= set(element.keys()), element.tag
+        required, optional, children = (set(names.split()) for names in STRUCTURE[element.tag])
+        assert required <= set(element.keys()) <= required | optional | {_SCHEMA}, element.tag
+        for name, value in element.attrib.items():
+            assert re.fullmatch(VALUES.get(name, ".*"), value, re.DOTALL), (name, value)
+        order = STRUCTURE[element.tag][2].split()
+        positions = [order.index(child.tag) for child in element]
+        assert positions == sorted(positions), element.tag
+        if element.tag in ("ANNOTATION", "ALIGNABLE_ANNOTATION", "REF_ANNOTATION"):
+            assert len(element) == 1, element.tag
+        assert not children or not (element.text or "").strip(), element.tag
+    for name in ("HEADER", "TIME_ORDER"):
+        assert len(root.findall(name)) == 1
     slots = {slot.get("TIME_SLOT_ID"): slot.get("TIME_VALUE") for slot in root.iter("TIME_SLOT")}
     values = [int(value or "") for value in slots.values()]
     assert len(slots) == len(list(root.iter("TIME_SLOT")))

@@ -58,6 +58,7 @@ spottings = st.builds(
     source=st.sampled_from(LabelSource),
     decision=st.sampled_from(DECISIONS),
     mouthed=st.none() | st.floats(0, 1),
+    note=words,
 ).map(in_order)
 ONE_VIDEO = (".eaf", ".vtt")  # formats whose files belong to one video
 APPLE = Spotting("apple", "news.mp4", 1.28, 0.96, 1.6, 0.8312345678901234, "apple-2", "b", True)

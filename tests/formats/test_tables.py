@@ -21,9 +21,9 @@ def read_csv(text: str, tmp_path: Path) -> list[Spotting]:
 def test_a_person_can_read_csv(tmp_path: Path) -> None:
     write([Spotting("apple, red", "news.mp4", 1.28, 0.96, 1.6, 0.83, "apple-2")], tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().splitlines() == [
-        "word,video,time,start,end,score,exemplar,variant,mirrored,source,decision,false_alarms_per_hour,"
-        "licence,consent,video_licence,video_consent,mouthed",
-        '"apple, red",news.mp4,1.28,0.96,1.6,0.83,apple-2,,false,D,,,,,,,',
+        "word,video,time,start,end,score,exemplar,variant,mirrored,source,decision,confidence,false_alarms_per_hour,"
+        "licence,consent,video_licence,video_consent,mouthed,note",
+        '"apple, red",news.mp4,1.28,0.96,1.6,0.83,apple-2,,false,D,,,,,,,,,',
     ]
 
 
@@ -37,7 +37,7 @@ def test_no_cell_is_run_by_a_spreadsheet_and_all_come_back(word: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "text", ["time,Word\n2,apple\n", "time;word\n2;apple\n", "\ufeffnote\ttime\tword \nx\t2\tapple\n\n"]
+    "text", ["time,Word\n2,apple\n", "time;word\n2;apple\n", "\ufeffremark\ttime\tword \nx\t2\tapple\n\n"]
 )
 def test_columns_in_any_order_and_other_separators(text: str, tmp_path: Path) -> None:
     (found,) = read_csv(text, tmp_path)

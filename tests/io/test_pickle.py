@@ -15,7 +15,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
 from signspot.io import pickle as pickle_module
 from signspot.io.pickle import PickledArray, _PickledType, load_pickle, plain
-from tools.attack.pickles import bombs
+from tests.fixtures.pickles import bombs
 
 
 class Calls:

@@ -43,12 +43,6 @@ def still(frames: int, size=(200, 100)) -> Landmarks:
     return Landmarks(body, nothing, right, np.full((frames, 60, 3), np.nan), np.arange(frames) / 25, size)
 
 
-def test_shape_and_counts():
-    made = features(still(7))
-    assert made.shape == (7, JOINTS, CHANNELS) == (7, 69, 4)
-    assert made.dtype == np.float32
-
-
 def test_encoders_are_for_the_features_that_are_made():
     assert landmark_geometry.FEATURES == VERSION
     assert (landmark_geometry.LEFT_WRIST, landmark_geometry.RIGHT_WRIST) == WRISTS
@@ -228,14 +222,6 @@ def test_a_stream_gives_frames_a_second_late_and_can_be_used_again(make_signing)
         assert len(stream.finish()) == CONTEXT
 
 
-def test_a_stream_holds_a_bounded_number_of_frames(make_signing):
-    landmarks = make_signing(64)
-    stream = FeatureStream()
-    for _ in range(20):
-        stream.push(landmarks)
-    assert len(stream._points) <= 2 * CONTEXT
-
-
 @pytest.mark.data
 def test_real_signers_have_features_of_about_one(lsa64):
     made = np.concatenate([features(clip.resampled(25)) for _, clip in lsa64(3)[:40]])
@@ -248,12 +234,6 @@ def test_real_signers_have_features_of_about_one(lsa64):
 def frames(*points: tuple[float, float]) -> np.ndarray:
     """One joint: (x, seen) a frame."""
     return np.array([[[x * seen, 0, 0, seen]] for x, seen in points], np.float32)
-
-
-def test_whole_positions_are_the_frames() -> None:
-    given = np.random.default_rng(0).normal(size=(5, 3, 4)).astype(np.float32)
-    given[..., 3] = 1
-    assert at_positions(given, np.arange(5)) == pytest.approx(given)
 
 
 def test_between_two_seen_frames_it_is_linear() -> None:
@@ -296,14 +276,6 @@ def test_a_hold_counts_for_little() -> None:
     assert plain == pytest.approx(np.linspace(0, 1, 51))
 
 
-def test_holds_of_any_length_lie_on_each_other() -> None:
-    """The first half of the movement is done at about the same share, however long the hold before it is."""
-    shares = [
-        motion_time(signing(np.concatenate([np.zeros(hold), np.full(20, 0.1)])))[hold + 10] for hold in (0, 10, 25)
-    ]
-    assert np.ptp(shares) < 0.1
-
-
 def test_fingers_move_too() -> None:
     features = signing(np.zeros(20))
     features[10:, RIGHT_HAND.start + 8, 1] = 0.5 * np.minimum(np.arange(11) / 4, 1)  # the index finger stretches
@@ -311,11 +283,6 @@ def test_fingers_move_too() -> None:
     assert time[15] - time[9] > 0.5
     features[:, RIGHT_HAND, 3] = 0  # a hand that is not seen does not count
     assert motion_time(features) == pytest.approx(np.linspace(0, 1, 21))
-
-
-def test_a_mirrored_signer_has_the_same_time() -> None:
-    features = signing(np.random.default_rng(1).uniform(0, 0.2, 30))
-    assert motion_time(mirror_features(features)) == pytest.approx(motion_time(features))
 
 
 def test_places_are_found_again_and_cut_to_the_sign() -> None:

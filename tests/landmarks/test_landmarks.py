@@ -19,12 +19,6 @@ from signspot.landmarks.landmarks import (
 from signspot.types import Segment
 
 
-def test_face_points_are_sixty_different_ones_lips_first():
-    assert len(FACE_POINTS) == len(set(FACE_POINTS)) == 60
-    assert FACE_POINTS[:3] == (61, 146, 91)
-    assert FACE_POINTS[39:43] == (415, 1, 4, 33)
-
-
 def test_mirror_maps_are_their_own_inverse():
     assert {MIRRORED_FACE_POINT[MIRRORED_FACE_POINT[point]] == point for point in FACE_POINTS} == {True}
     assert set(MIRRORED_FACE_POINT) == set(FACE_POINTS)
@@ -33,23 +27,11 @@ def test_mirror_maps_are_their_own_inverse():
     assert MIRRORED_BODY_POINTS[11] == 12
 
 
-def test_arrays_become_float32(make_signing):
-    landmarks = make_signing(3)
-    assert {part.dtype for part in (landmarks.body, landmarks.left_hand, landmarks.face)} == {np.dtype("float32")}
-    assert len(landmarks) == 3
-    assert "3 frames" in repr(landmarks)
-
-
-def test_wrong_shape_is_refused(make_signing):
+def test_other_shapes_and_times_that_do_not_increase_are_refused(make_signing):
     good = make_signing(3)
-    with pytest.raises(LandmarksError, match=r"\(3, 33, 3\)"):
-        Landmarks(good.body[..., :3], good.left_hand, good.right_hand, good.face, good.times)
-
-
-def test_times_must_increase(make_signing):
-    good = make_signing(3)
-    with pytest.raises(LandmarksError, match="increase"):
-        Landmarks(good.body, good.left_hand, good.right_hand, good.face, [0.0, 0.1, 0.1])
+    for body, times in ((good.body[..., :3], good.times), (good.body, [0.0, 0.1, 0.1])):
+        with pytest.raises(LandmarksError):
+            Landmarks(body, good.left_hand, good.right_hand, good.face, times)
 
 
 def test_between_takes_start_and_leaves_end(make_signing):
@@ -83,7 +65,7 @@ def test_resampling_keeps_an_unseen_frame_unseen_for_its_share_of_time(make_sign
 def test_resampling_to_the_same_grid_changes_nothing(make_signing):
     landmarks = make_signing(50, dropped=0.2)
     assert landmarks.resampled(25) is landmarks
-    with pytest.raises(OptionsError, match="got 0"):
+    with pytest.raises(OptionsError):
         landmarks.resampled(0)
 
 

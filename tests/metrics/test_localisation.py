@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.metrics.localisation import LocalisationAccuracy, Tolerance
-from signspot.types import Grid, Segment
+from signspot.metrics.localisation import Tolerance
+from signspot.types import Segment
 
 
 @given(st.integers(0, 2000), st.integers(-40, 40), st.floats(0, 1e4))
@@ -33,40 +33,12 @@ def test_any_of_several_truths_will_do(labels: list[float], peaks: list[float]) 
     assert tolerance.accepts(np.array(peaks), np.array(labels)).tolist() == expected
 
 
-def test_accuracy_over_words_and_over_clips() -> None:
-    first, second = LocalisationAccuracy(), LocalisationAccuracy()
-    first.add("apple", 1.0, 1.5)
-    first.add("apple", 1.0, Segment(1.0, 1.4))
-    second.add("apple", 1.0, 0.5)
-    second.add("bread", 9.0, [1.0, Segment(4, 5)])
-    first.merge(second)
-    assert first.value().per_group == pytest.approx((2 / 3 + 0) / 2)
-    assert first.value().per_instance == 0.5
-
-
-def test_the_earliest_of_equal_maxima_counts() -> None:
-    times = Grid(fps=25, window=16, stride=1, frames=100).times
-    similarity = np.zeros(len(times))
-    similarity[[10, 70]] = 0.9
-    accuracy = LocalisationAccuracy()
-    accuracy.add_curve("early", times, similarity, float(times[10]))
-    accuracy.add_curve("late", times, similarity, float(times[70]))
-    assert accuracy.hits.means() == {"early": 1.0, "late": 0.0}
-
-
-def test_nothing_is_nan() -> None:
-    assert math.isnan(LocalisationAccuracy().value().per_group)
-
-
 @pytest.mark.parametrize(("peak", "truth"), [(math.nan, 1.0), (1.0, math.inf), (1.0, [])])
 def test_times_that_are_none(peak: float, truth: float) -> None:
     with pytest.raises(OptionsError):
-        LocalisationAccuracy().add("apple", peak, truth)
+        Tolerance().accepts(peak, truth)
 
 
-def test_curves_that_do_not_fit() -> None:
-    for similarity in (np.zeros(3), np.array([0.1, math.nan]), np.zeros((2, 2))):
-        with pytest.raises(OptionsError, match="apple"):
-            LocalisationAccuracy().add_curve("apple", np.zeros(2), similarity, 1.0)
+def test_a_negative_tolerance_is_refused() -> None:
     with pytest.raises(OptionsError):
         Tolerance(before=-1)

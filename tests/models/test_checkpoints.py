@@ -8,6 +8,7 @@ import pathlib
 import pickle
 import tomllib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from signspot.models.checkpoints import (
 from signspot.models.contract import shipped
 from signspot.models.encoder import make_encoder
 from signspot.models.mlp import UnitNorm
-from tools.attack.pickles import bombs, torch_zip
+from tests.fixtures.pickles import bombs, torch_zip
 
 SMALL = {"features": 32, "hand_width": 8, "part_width": 8, "width": 16, "last_width": 16, "hidden": 16, "dimension": 8}
 
@@ -52,6 +53,42 @@ def write_run(weights, path):
 
 def write_old_run(weights, path):
     torch.save({"state_dict": weights}, path, _use_new_zipfile_serialization=False)
+
+
+def hub_header(readme):
+    """The header that model hubs read: YAML, of which each line holds JSON."""
+    lines = readme.split("---\n")[1].splitlines()
+    return {name: json.loads(value) for name, value in (line.split(": ", 1) for line in lines)}
+
+
+def test_a_published_folder_is_an_encoder_and_has_a_card_for_model_hubs(tmp_path, encoder):
+    written = save_encoder(encoder, tmp_path / "published")
+    assert sorted(path.name for path in (tmp_path / "published").iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
+    loaded = load_encoder(tmp_path / "published")
+    assert (loaded.name, loaded.hash) == (encoder.name, encoder.hash) == (written.name, written.hash)
+    config = json.loads((tmp_path / "published" / "config.json").read_text())
+    assert (config["architecture"], config["contract"]["fps"], config["threshold"]) == ("landmark", 25.0, 0.65)
+    readme = (tmp_path / "published" / "README.md").read_text()
+    header = hub_header(readme)
+    assert (header["license"], header["library_name"]) == ("cc0-1.0", "signspot")
+    assert "made up" in readme
+    assert encoder.hash in readme
+    config["threshold"] = 0.6  # the card beside is the one that counts, as with a single file
+    (tmp_path / "published" / "config.json").write_text(json.dumps(config))
+    assert load_encoder(tmp_path / "published").contract.threshold == 0.6
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        load_encoder(tmp_path)
+
+
+def test_licences_are_spelled_as_model_hubs_do(tmp_path, encoder):
+    for licence, hub in (("CC BY-NC-SA 4.0", "cc-by-nc-sa-4.0"), ("ask me", "other"), ("", "other")):
+        save_encoder(replace(encoder, card={**encoder.card, "licence": licence}), tmp_path / hub)
+        assert hub_header((tmp_path / hub / "README.md").read_text())["license"] == hub
+        assert load_encoder(tmp_path / hub).card["licence"] == licence
 
 
 # --- the public checkpoints -------------------------------------------------------------------------------------

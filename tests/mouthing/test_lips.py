@@ -23,7 +23,7 @@ WORD = MouthedWord("papa", ("P", "AA1", "P", "AA0"), Segment(1.0, 1.8), 1.0)
 STRAIGHT = Camera(distance=3.0, height=1.1)
 
 
-def film(
+def talking_face(
     camera: Camera = STRAIGHT, words: tuple[MouthedWord, ...] = (WORD,), size: tuple[int, int] = (640, 480)
 ) -> Landmarks:
     motion = talking(words, 3.0, SIGNER, np.random.default_rng(0), lips=0.3)
@@ -31,7 +31,7 @@ def film(
 
 
 def test_an_open_mouth_is_seen_as_one():
-    lips = follow_lips([film()])
+    lips = follow_lips([talking_face()])
     assert lips.values.shape == (75, CHANNELS)
     assert lips.seen == 1
     opening = lips.values[:, SHAPES.index("opening")]
@@ -48,7 +48,7 @@ def test_an_open_mouth_is_seen_as_one():
     ],
 )
 def test_pose_and_scale_make_little_difference(camera):
-    straight, other = follow_lips([film()]).values, follow_lips([film(camera)]).values
+    straight, other = follow_lips([talking_face()]).values, follow_lips([talking_face(camera)]).values
     for shape in ("opening", "width", "height"):
         one, two = straight[:, SHAPES.index(shape)], other[:, SHAPES.index(shape)]
         assert np.corrcoef(one, two)[0, 1] > 0.95, shape
@@ -56,23 +56,23 @@ def test_pose_and_scale_make_little_difference(camera):
 
 
 def test_the_shape_of_the_picture_makes_no_difference():
-    wide = follow_lips([film(size=(1280, 480))]).values
-    assert np.allclose(wide, follow_lips([film()]).values, atol=1e-3)
+    wide = follow_lips([talking_face(size=(1280, 480))]).values
+    assert np.allclose(wide, follow_lips([talking_face()]).values, atol=1e-3)
 
 
 def test_chunks_make_no_difference():
-    marks = film()
+    marks = talking_face()
     assert np.array_equal(follow_lips([marks[:10], marks[10:70], marks[70:]]).values, follow_lips([marks]).values)
 
 
 def test_between_gives_the_frames_of_those_times():
-    part = follow_lips([film()]).between(1.0, 1.4)
+    part = follow_lips([talking_face()]).between(1.0, 1.4)
     assert part.start == pytest.approx(1.0)
     assert len(part) == 11
 
 
 def test_no_face_is_a_reason():
-    marks = film()
+    marks = talking_face()
     with pytest.raises(LandmarksError, match="75"):
         follow_lips([replace(marks, face=np.full_like(marks.face, np.nan))])
     with pytest.raises(LandmarksError):
@@ -80,17 +80,17 @@ def test_no_face_is_a_reason():
 
 
 def test_a_face_from_the_side_is_a_reason_and_a_turned_head_is_counted():
-    side = film(Camera(distance=3.0, height=1.1, azimuth=1.15))
+    side = talking_face(Camera(distance=3.0, height=1.1, azimuth=1.15))
     with pytest.raises(LandmarksError):
         follow_lips([side])
-    both = concatenate([side[:25], film()[25:]])
+    both = concatenate([side[:25], talking_face()[25:]])
     lips = follow_lips([both])
     assert lips.turned == pytest.approx(1 / 3, abs=0.02)
     assert (lips.values[:25, :-1] == 0).all()
 
 
 def test_missing_frames_are_zero_and_marked():
-    marks = film()
+    marks = talking_face()
     face = marks.face.copy()
     face[30:40] = np.nan
     values = follow_lips([replace(marks, face=face)]).values
@@ -99,7 +99,7 @@ def test_missing_frames_are_zero_and_marked():
 
 
 def test_a_hand_before_the_mouth_is_marked():
-    marks = film()
+    marks = talking_face()
     hand = marks.right_hand.copy()
     hand[20:30, :, :2] = marks.face[20:30, :40, :2].mean(axis=1, keepdims=True)
     covered = lip_shapes(replace(marks, right_hand=hand))[:, -2]
@@ -108,7 +108,7 @@ def test_a_hand_before_the_mouth_is_marked():
 
 
 def test_landmarks_without_lips_say_what_to_do():
-    marks = film()
+    marks = talking_face()
     with pytest.raises(LandmarksError, match="17"):
         lip_shapes(replace(marks, face=marks.face[:, 17:18] * 0, face_points=(5,)))
 

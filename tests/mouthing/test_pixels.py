@@ -16,6 +16,7 @@ from signspot.mouthing.pixels import (
     MEAN,
     SIDE,
     SPREAD,
+    FeatureStream,
     RgbFrontEnd,
     RgbMouthingNetwork,
     crop_mouth,
@@ -84,10 +85,10 @@ def test_where_no_face_is_seen_nothing_is_cropped(marks):
 
 def test_a_video_in_pieces_gives_the_same_features(network):
     crops = torch.randn(23, SIDE, SIDE)
-    whole = network.front.start()
+    whole = FeatureStream(network.front)
     expected = torch.cat([whole.push(crops), whole.finish()])
     assert expected.shape == (23, 8)
-    stream = network.front.start()
+    stream = FeatureStream(network.front)
     pieces = [stream.push(crops[first:last]) for first, last in ((0, 1), (1, 3), (3, 14), (14, 23))]
     assert torch.allclose(torch.cat([*pieces, stream.finish()]), expected, atol=1e-5)
     with pytest.raises(OptionsError):

@@ -35,6 +35,6 @@ def view(video: Path) -> View:
         Curve("apple", "apple-1", times, bump(times, 1.0, 0.5), thumbnail),
         Curve("apple", "apple-2", times, bump(times, 3.0, 0.4)),
     )
-    first = Spotting("apple", "v.mp4", 1.0, 0.68, 1.32, 0.9, "apple-1")
-    second = replace(first, time=3.0, start=2.68, end=3.32, score=0.8, exemplar="apple-2")
-    return View(video, "v.mp4", SECONDS, curves, (first, second), 0.7)
+    first = Spotting("apple", "v.mp4", 1.0, 0.68, 1.32, 0.9, "apple-1", confidence="sure")
+    second = replace(first, time=3.0, start=2.68, end=3.32, score=0.8, exemplar="apple-2", confidence="check")
+    return View(video, "v.mp4", SECONDS, curves, (first, second), {"apple": 0.7, "pear": 0.55})

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,8 +57,8 @@ def test_small_things(view: View) -> None:
     assert summary(view) == "2 spottings of 1 word"
     assert label("a\nb") == "a\\u000ab"
     assert label("x" * 60) == "x" * 39 + "…"
-    assert lowest_score(view.curves, 0.7) == pytest.approx(0.3)
-    assert lowest_score((), 0.02) == 0.0
+    assert lowest_score(view) == pytest.approx(0.3)
+    assert lowest_score(replace(view, thresholds={"apple": 0.02})) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,16 @@ def test_the_thumbnail_is_drawn_at_the_side(view: View, tmp_path: Path) -> None:
 def test_it_names_words_exemplars_and_the_threshold(view: View) -> None:
     figure = draw(view)
     texts = [text.get_text() for text in [*figure.texts, *(t for axes in figure.axes for t in axes.texts)]]
-    assert {"v.mp4", "2 spottings of 1 word", "apple", "pear", "apple-2", "threshold 0.70", "0.90"} <= set(texts)
+    assert {
+        "v.mp4",
+        "2 spottings of 1 word",
+        "apple",
+        "pear",
+        "apple-2",
+        "threshold 0.70",
+        "threshold 0.55",
+        "0.90",
+    } <= set(texts)
 
 
 def test_a_star_marks_what_is_mouthed_too(view: View) -> None:
@@ -55,10 +64,10 @@ def test_a_star_marks_what_is_mouthed_too(view: View) -> None:
 def test_at_most_eight_words_are_drawn_and_the_rest_is_counted(view: View) -> None:
     times = np.linspace(0, 4, 50)
     many = tuple(Curve(f"w{n}", f"w{n}-1", times, np.full(50, 0.5)) for n in range(11))
-    figure = draw(replace(view, curves=many, spottings=()))
+    figure = draw(replace(view, curves=many, spottings=(), thresholds={"w0": 0.6, "never drawn": 0.6}))
     texts = [text.get_text() for text in figure.texts]
     assert len(figure.axes) == 8
-    assert "3 more words not drawn" in texts
+    assert "4 more words not drawn" in texts
     assert "nothing spotted" in texts
 
 

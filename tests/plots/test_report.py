@@ -59,7 +59,16 @@ def page(view: View, tmp_path: Path) -> Page:
 def test_the_table_has_a_row_a_spotting(page: Page) -> None:
     assert [row["data-index"] for row in page.of("tr")[1:]] == ["0", "1"]
     cells = page.text_of("td")
-    assert [cell for cell in cells if cell != "\n"] == ["apple", "0.90", "apple-1", "apple", "0.80", "apple-2"]
+    assert [cell for cell in cells if cell != "\n"] == [
+        "apple",
+        "sure",
+        "0.90",
+        "apple-1",
+        "apple",
+        "check",
+        "0.80",
+        "apple-2",
+    ]
     assert [text for text in page.text_of("button") if ":" in text] == ["0:01.00", "0:03.00"]
 
 
@@ -70,7 +79,8 @@ def test_the_curves_are_there_for_the_script(page: Page, view: View) -> None:
     assert curve["times"] == pytest.approx(view.curves[2].times, abs=1e-3)
     assert curve["scores"] == pytest.approx(view.curves[2].scores, abs=1e-4)
     assert [(s["time"], s["panel"], s["colour"]) for s in data["spottings"]] == [(1.0, 0, 0), (3.0, 0, 1)]
-    assert (data["threshold"], data["duration"]) == (0.7, 4.0)
+    assert [panel["threshold"] for panel in data["panels"]] == [0.7, 0.55]
+    assert data["duration"] == 4.0
 
 
 def test_it_needs_no_other_file(page: Page, video: Path) -> None:
@@ -189,3 +199,8 @@ def test_a_browser_draws_the_curves_and_plays_from_a_row(view: View, tmp_path: P
     assert "<title>v.mp4</title>" in in_browser(path)
     path.write_text(re.sub(r"<meta http-equiv[^>]*>", "", source))
     assert "<title>2.68 apple  0.80</title>" in in_browser(path)
+
+
+def test_words_without_a_panel_are_counted(view: View, tmp_path: Path) -> None:
+    report(replace(view, thresholds={**view.thresholds, "fig": 0.8, "plum": 0.8}), tmp_path / "r.html")
+    assert "2 more words searched, not drawn here." in Page(tmp_path / "r.html").text_of("p")

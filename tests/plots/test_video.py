@@ -13,8 +13,8 @@ from signspot.video.reader import Video, open_video
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("films")
+def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("videos")
 
 
 def frame(video: Video, time: float) -> np.ndarray:
@@ -28,10 +28,10 @@ def cursor_column(image: np.ndarray) -> int:
     return int(red.sum(axis=0).argmax())
 
 
-def test_the_video_lasts_as_long_as_its_video_and_follows_it(view: View, films: Path) -> None:
+def test_the_video_lasts_as_long_as_its_video_and_follows_it(view: View, videos: Path) -> None:
     calls: list[tuple[int, int | None]] = []
-    write_result_video(view, films / "f.mp4", lambda done, total: calls.append((done, total)))
-    with open_video(films / "f.mp4") as made:
+    write_result_video(view, videos / "f.mp4", lambda done, total: calls.append((done, total)))
+    with open_video(videos / "f.mp4") as made:
         assert (made.info.width, made.info.height, made.info.codec) == (960, 540 + 48 + 2 * 104 + 34, "h264")
         assert sum(1 for _ in made.frames()) == 100
         assert made.info.duration == pytest.approx(4.0, abs=0.05)
@@ -44,9 +44,9 @@ def test_the_video_lasts_as_long_as_its_video_and_follows_it(view: View, films: 
     assert calls == [(done, 100) for done in range(1, 101)]
 
 
-def test_a_caption_is_shown_only_inside_a_spotting(view: View, films: Path) -> None:
-    write_result_video(view, films / "c.mp4")
-    with open_video(films / "c.mp4") as made:
+def test_a_caption_is_shown_only_inside_a_spotting(view: View, videos: Path) -> None:
+    write_result_video(view, videos / "c.mp4")
+    with open_video(videos / "c.mp4") as made:
         inside, outside = frame(made, 1.2), frame(made, 2.0)
     band = (slice(545, 585), slice(300, 700))
     assert (inside[band] > 200).all(axis=-1).sum() > 200

@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.spotting import peaks as module
-from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, half_height_spans
-from signspot.spotting.peaks import Peaks, curve_blocks, peaks_of_curves, suppress, widened
+from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, half_height_spans, strength
+from signspot.spotting.peaks import Peaks, curve_blocks, peaks_of_curves, prominent, suppress, widened
 from signspot.types import Exemplar
 
 curves = arrays(np.float64, st.integers(1, 80), elements=st.floats(0, 1, width=16))
@@ -39,6 +39,7 @@ def peaks_of(curve: np.ndarray, threshold: float = 0.7, overlap: float = 0.3) ->
 
 SLOW = 0.4 + 0.5 * np.exp(-(((np.arange(100) - 50) / 20) ** 2)) + 0.04 * np.cos(np.arange(100) * np.pi / 4)
 PLATEAU = np.where((np.arange(40) >= 10) & (np.arange(40) <= 20), 0.8, 0.3)
+FLANK = np.maximum(0.9 - 0.004 * np.abs(np.arange(120) - 30), 0.4) + 0.0023 * (np.arange(120) % 40 == 15)
 NEAR = np.maximum(bump(60, 20, height=0.8), bump(60, 27))
 
 
@@ -48,10 +49,11 @@ NEAR = np.maximum(bump(60, 20, height=0.8), bump(60, 27))
         (np.maximum(bump(100, 20, 70), bump(100, 45, height=0.8)), 0.3, [20, 45, 70]),  # every peak, not only the best
         (NEAR, 0.3, [27]),  # of two near peaks the higher stays
         (NEAR, 0.9, [20, 27]),
+        (FLANK, 0.3, [30]),  # a rise of two thousandths on the way down
         (bump(80, 30, 42), 0.3, [30, 42]),  # a sign that is repeated at once
         (PLATEAU, 0.3, [15]),  # its middle
         (SLOW, 0.3, [48]),  # high for a second, and trembling: one sign
-        (SLOW, 1.0, [41, 48, 55, 63]),
+        (SLOW, 1.0, [48, 55]),
         (np.full(50, 0.6), 0.3, []),  # never reaches the threshold
     ],
 )
@@ -80,6 +82,28 @@ def test_laws(curve: np.ndarray, threshold: float, overlap: float) -> None:
     lengths = ends - starts
     assert (shared <= overlap * np.minimum(lengths[1:], lengths[:-1]) + 1e-9).all()
     assert curve.max() < threshold or peaks.scores.max() == curve.max()
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 60)), elements=st.floats(0, 1, width=16)),
+    st.sampled_from([0.02, 0.1, 0.3]),
+)
+def test_a_maximum_is_prominent_if_the_curve_falls_enough_towards_every_higher_one(
+    scores: np.ndarray, prominence: float
+) -> None:
+    own = [maxima(curve, 0.0) for curve in scores.tolist()]
+    of = np.repeat(np.arange(len(own)), [len(steps) for steps in own])
+    steps = np.array([step for steps in own for step in steps], np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_PROMINENCE", prominence)
+        kept_of, kept = prominent(scores, of, steps)
+    for word, curve in enumerate(strength(scores)):
+        expected = []
+        for step in own[word]:
+            higher = [o for o in own[word] if curve[o] > curve[step] or (curve[o] == curve[step] and o < step)]
+            falls = [curve[step] - curve[min(o, step) : max(o, step) + 1].min() for o in higher]
+            expected += [step] if min(falls, default=1.0) >= prominence else []
+        assert kept[kept_of == word].tolist() == expected
 
 
 @given(curve=curves, silence=st.integers(1, 60))
@@ -161,6 +185,7 @@ def test_all_words_at_once_give_what_each_gives_by_itself(
         patch.setattr(module, "_COMPARED_CELLS", cells)
         patch.setattr(module, "_FEWEST", 1)
         patch.setattr(module, "_CELLS", cells)
+        patch.setattr(module, "_PROMINENCE", 0.0)
         found = at_once(matcher, gallery, thresholds, overlap)
     one_by_one = [word_by_word(matcher, gallery, word, thresholds[word], overlap) for word in gallery.words]
     assert found == [peak for peaks in one_by_one for peak in peaks]
@@ -231,7 +256,7 @@ def suppressed(spans: list[tuple[float, float]], overlap: float) -> list[int]:
 
 
 def word_by_word(matcher: Matcher, gallery: Gallery, word: str, threshold: float, overlap: float) -> list[WordPeak]:
-    """The peaks of a word in order of time, found step by step."""
+    """The peaks of a word in order of time, found step by step; every maximum is prominent enough."""
     rows = gallery.words[word]
     scores = matcher.scores(rows.tolist())
     curve = scores.max(axis=0)

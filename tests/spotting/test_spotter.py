@@ -14,7 +14,7 @@ from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError,
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.contract import Encoder
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.spotter import Spotter, exemplars_of
+from signspot.spotting.spotter import Match, Spotter, exemplars_of, with_chances
 from signspot.types import Exemplar, Grid, Segment, Track
 
 
@@ -190,7 +190,7 @@ def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
 def test_tracks_in_the_cache_are_bounded(
     encoder: Encoder, stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The longest unused tracks go; what was just made or used stays, unless it alone is too large."""
+    """The longest unused tracks go; what was just made or used stays."""
     cache = tmp_path / "cache"
     spotter, tracks = Spotter(encoder, cache), cache / "tracks" / encoder.hash
     made = {}
@@ -206,4 +206,17 @@ def test_tracks_in_the_cache_are_bounded(
     assert set(tracks.iterdir()) == {made["a"], made["c"]}
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "1 kB")
     assert len(spotter.embed(tmp_path / "b.pose")) == len(spotter.embed(tmp_path / "b.pose"))
-    assert not list(tracks.iterdir())
+    assert made["c"] not in tracks.iterdir()
+    assert made["a"] in tracks.iterdir()  # used a moment ago
+
+
+def test_a_sign_that_decoys_are_as_near_to_is_not_in_the_dictionary() -> None:
+    """A strength of -1 is a score of a half; decoys have -1 on average, give or take 0.1."""
+    gallery = Gallery.of([Exemplar("a", "a"), Exemplar("b", "b")], np.eye(2, dtype=np.float32))
+    others = np.array([-1.1, -0.9])
+    high = 1 / (1 + 0.5**4)  # a strength of -0.5: five deviations above decoys
+    matches = [Match("a", high, "a"), Match("b", 0.5, "b")]
+    sure, chance = with_chances(matches, gallery, lambda exemplars: others)
+    assert sure.chance == pytest.approx(2 * 2.87e-7, rel=0.01)
+    assert chance.chance == pytest.approx(0.75)  # one of two words, each with a half
+    assert (sure.is_known, chance.is_known, matches[1].is_known) == (True, False, True)

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,13 +64,3 @@ def test_no_beard_under_a_headscarf():
 def test_an_unknown_skin_tone_is_refused(skin):
     with pytest.raises(OptionsError, match="0 to 9"):
         make_appearance(1, skin=skin)
-
-
-def test_a_negative_seed_is_refused():
-    with pytest.raises(OptionsError, match="-3"):
-        make_appearance(-3)
-
-
-def test_appearances_are_values():
-    one = make_appearance(1)
-    assert replace(one, glasses=not one.glasses) != one

@@ -9,7 +9,7 @@ import pytest
 
 from signspot.errors import OptionsError, UnknownWordError
 from signspot_synthetic.language.lexicon import LexiconOptions, change_one, make_lexicon
-from signspot_synthetic.language.phonology import PLACES, Contact, HandPath, Hands, Local, PathKind, Region, Sign
+from signspot_synthetic.language.phonology import PLACES, Contact, Hands, Local, PathKind, Region, Sign
 
 OPTIONS = LexiconOptions(words=600, seed=7)
 LEXICON = make_lexicon(OPTIONS)
@@ -84,12 +84,6 @@ def test_extreme_shares_still_give_a_lexicon(shares):
     assert len(lexicon) == 21
     assert sum(e.fingerspelled for e in lexicon.values()) == round(21 * spelled)
     assert all(e.variants for e in lexicon.values())
-
-
-def test_a_sign_is_readable():
-    assert str(Sign(letters="tea")) == "fingerspelled t-e-a"
-    text = str(Sign(shape="5", end_shape="S", place="chin", path=HandPath(PathKind.ARC), repetition=2))
-    assert re.fullmatch(r"one hand: 5 to S · palm at chin · palm .+, fingers .+ · arc down · × 2", text)
 
 
 def test_change_one_changes_at_most_one_parameter():

@@ -63,12 +63,6 @@ def test_the_same_seed_gives_the_same_pictures_and_another_appearance_others(sig
     assert 0.5 < np.abs(one - noisy.astype(float)).mean() < 6
 
 
-def test_it_streams(signing):
-    pictures = render(signing, PLAIN, SIZE)
-    assert next(pictures).shape == (256, 256, 3)
-    assert next(pictures).shape == (256, 256, 3)
-
-
 def test_a_hand_before_the_chest_hides_it_and_one_behind_it_is_hidden(signing):
     chest = (signing.body[0, 11, :2] + signing.body[0, 12, :2]) / 2 + np.array([0, 0.18], np.float32)
     near = colour_at(next(render(moved_hand(signing, chest, -1.0), PLAIN, SIZE, blur=0)), chest)

@@ -1,4 +1,4 @@
-"""Laws of turning."""
+"""Laws of rotations."""
 
 import numpy as np
 from hypothesis import given

@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.drafting import Draft, DraftToken, WordFrequencies
 from signspot_synthetic.language.english import english_words, vocabulary
 from signspot_synthetic.language.sentences import (
     GESTURES,
+    Draft,
+    DraftToken,
     Interpreter,
     Sentence,
     SentenceMention,
     SentenceWriter,
+    WordFrequencies,
     assemble,
     write_tokens,
 )

@@ -6,7 +6,7 @@ import pytest
 
 from signspot.cli.train import training_kinds
 from signspot.errors import OptionsError
-from signspot.training.configuration import read_toml, read_training
+from signspot.training.configuration import read_training
 from signspot.training.item_batches import EmbeddingConfig
 
 KINDS = training_kinds()
@@ -30,9 +30,15 @@ KINDS = training_kinds()
         ('kind = "embedding"\n[items]\npadding = -0.5', "padding must be at least 0; got -0.5"),
         ('kind = "embedding"\n[items.least]\nmouthing = 80', "between 0 and 1; got mouthing = 80"),
         ('kind = "frame_codes"\n[optimiser]\nsteps = 0', "steps must be at least 1; got 0"),
-        ('kind = "frame_codes"\n[change]\nlost_face = 2', "lost_face must be at least 0 and at most 1; got 2"),
-        ('kind = "frame_codes"\n[change]\ntilt = -1', "tilt must be at least 0; got -1"),
-        ('kind = "frame_codes"\n[[sources]]\nname = "a"\nfolder = "b"\nrecombined = 2', "recombined .* got 2"),
+        (
+            'kind = "frame_codes"\n[[sources]]\nname = "a"\nfolders = ["a"]\n[sources.change]\nlost_face = 2',
+            "lost_face must be at least 0 and at most 1; got 2",
+        ),
+        (
+            'kind = "frame_codes"\n[[sources]]\nname = "a"\nfolders = ["a"]\n[sources.change]\ntilt = -1',
+            "tilt must be at least 0; got -1",
+        ),
+        ('kind = "frame_codes"\n[[sources]]\nname = "a"\nfolders = ["b"]\nrecombined = 2', "recombined .* got 2"),
         ('kind = "frame_codes"\n[[sources]]\nname = "a"', r"\[sources\] does not fit.*folder"),
         ('kind = "frame_codes"\n[optimiser]\nsigns = 1', "signs must be at least 2; got 1"),
         ('kind = "frame_codes"\nsources = []', "nothing to learn from"),
@@ -52,12 +58,12 @@ def test_the_configurations_that_ship_are_read(path: Path) -> None:
 
 def test_toml_is_read_with_its_parts(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
-    path.write_text('loss = "info_nce"\n[items]\nsources = ["M"]\n[batch]\nitems = 32\n')
-    config = read_toml(path, EmbeddingConfig)
+    path.write_text('kind = "embedding"\nloss = "info_nce"\n[items]\nsources = ["M"]\n[batch]\nitems = 32\n')
+    config = read_training(path, KINDS)
     assert (config.loss, config.items.sources, config.batch.items) == ("info_nce", ("M",), 32)
-    path.write_text("[batch]\nitem = 32\n")
+    path.write_text('kind = "embedding"\n[batch]\nitem = 32\n')
     with pytest.raises(OptionsError, match=r"unknown key 'item' in .*\[batch\]\. Did you mean 'items'\?"):
-        read_toml(path, EmbeddingConfig)
+        read_training(path, KINDS)
 
 
 def test_impossible_values_are_named() -> None:

@@ -48,7 +48,7 @@ NO_CHANGE = Change(**dict.fromkeys(Change.__dataclass_fields__, 0.0))
 SMALL = CoderOptions(codes=16, width=16, blocks=1, embedding=12)
 STEPS = 6
 CONFIG = FrameCodesConfig(
-    (SourceOptions("some", "nowhere"),), optimiser=CoderOptimiser(steps=STEPS, signs=8, warm_up=1), coder=SMALL
+    (SourceOptions("some", ("nowhere",)),), optimiser=CoderOptimiser(steps=STEPS, signs=8, warm_up=1), coder=SMALL
 )
 
 
@@ -268,12 +268,12 @@ licence = "CC0-1.0"
 decoys = "two"
 [[sources]]
 name = "one"
-folder = "nowhere"
+folders = ["nowhere"]
 share = 0.25
 recombined = 0.5
 [[sources]]
 name = "two"
-folder = "nowhere"
+folders = ["nowhere"]
 likely_pairs = true
 [optimiser]
 steps = 2
@@ -300,7 +300,7 @@ def test_one_command_goes_from_corpora_to_an_encoder_with_decoys(
     assert not stopped.value.code
     encoder = load_encoder(tmp_path / "run" / "mine.safetensors")
     assert encoder.card["licence"] == "CC0-1.0"
-    assert [source["folder"] for source in encoder.card["config"]["sources"]] == ["first", "second"]
+    assert [source["folders"] for source in encoder.card["config"]["sources"]] == [["first"], ["second"]]
     trunk = encoder.module.trunk
     assert isinstance(trunk, FrameCoder)
     assert trunk.decoys.shape == (24, 2, 16, 16)
@@ -311,7 +311,7 @@ def test_one_command_goes_from_corpora_to_an_encoder_with_decoys(
 
 def test_sources_are_opened_as_their_options_say(isolated_signs: list[IsolatedClip], tmp_path: Path) -> None:
     one, two = write_signs(isolated_signs[:12], tmp_path / "first"), write_signs(isolated_signs, tmp_path / "second")
-    options = (SourceOptions("one", one, 0.25, 0.5), SourceOptions("two", two, likely_pairs=True))
+    options = (SourceOptions("one", (one,), 0.25, 0.5), SourceOptions("two", (two,), likely_pairs=True))
     sources, decoys = open_sources(replace(CONFIG, sources=options, decoys="two"))
     assert [(source.share, source.recombined) for source in sources] == [(0.25, 0.5), (1.0, 0.0)]
     assert [source.store.partners is not None for source in sources] == [False, True]
@@ -330,20 +330,20 @@ def test_mistakes_in_sources_are_named() -> None:
     with pytest.raises(OptionsError, match=r"'some'.*nowhere.*--source some=FOLDER"):
         open_sources(CONFIG)
     with pytest.raises(OptionsError, match="wlasl"):
-        with_folders(CONFIG.sources, {"wlasl": "here"})
+        with_folders(CONFIG.sources, {"wlasl": ["here"]})
     with pytest.raises(OptionsError, match="some, some"):
         replace(CONFIG, sources=CONFIG.sources * 2)
     with pytest.raises(OptionsError, match="'other'"):
         replace(CONFIG, decoys="other")
     with pytest.raises(OptionsError, match="got 2"):
-        WarpingConfig((SourceOptions("one", ""), SourceOptions("two", "")))
+        WarpingConfig((SourceOptions("one", ()), SourceOptions("two", ())))
     with pytest.raises(OptionsError):
         WarpingConfig(())
 
 
 def test_warping_learns_nothing_and_follows_from_its_seed(isolated_signs: list[IsolatedClip], tmp_path: Path) -> None:
-    source = SourceOptions("signs", write_signs(isolated_signs[:12], tmp_path / "signs"))
+    source = SourceOptions("signs", (write_signs(isolated_signs[:12], tmp_path / "signs"),))
     one, two = (make_warping(WarpingConfig((source,))) for _ in range(2))
     assert one.hash == two.hash
     assert one.hash != make_warping(WarpingConfig((source,), seed=2)).hash
-    assert one.card["config"]["sources"][0]["folder"] == "signs"
+    assert one.card["config"]["sources"][0]["folders"] == ["signs"]

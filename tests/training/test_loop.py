@@ -12,7 +12,18 @@ import torch
 from torch import Tensor, nn
 
 from signspot.errors import CheckpointError, OptionsError, SignspotError
-from signspot.training.loop import InterruptHandler, Schedule, Task, by_epoch, stepwise, train, warm_cosine
+from signspot.training.configuration import Compute
+from signspot.training.loop import (
+    InterruptHandler,
+    Schedule,
+    StepMeasuredError,
+    Task,
+    by_epoch,
+    dry_run,
+    stepwise,
+    train,
+    warm_cosine,
+)
 
 STEPS = 7
 
@@ -141,6 +152,138 @@ def test_the_mean_of_weights_is_what_is_kept(tmp_path: Path) -> None:
     assert not torch.equal(weights(kept), weights(task.module))
     last = Fit(replace(task.schedule, average=None))
     assert train(last, tmp_path / "last").module is last.module
+
+
+class Line(Task[nn.Linear, Tensor]):
+    """A line through points, without anything random but the points; the validation rises to step 4 and falls."""
+
+    decisive = "height"
+
+    def __init__(self, compute: Compute, steps: int = 6, points: int = 5):
+        torch.manual_seed(0)
+        self.module, self.settings = nn.Linear(2, 1), {"compute": repr(compute)}
+        self.compute, self.points = compute, points
+        self.trunk = self.module
+        self.schedule = Schedule(steps, 0, lambda step: 1.0, clip=1.0, save_every=2)
+        self.validated, self.changes = list[int](), 0
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        made = torch.optim.SGD(self.module.parameters(), 10.0)
+        made.register_step_post_hook(lambda *_: setattr(self, "changes", self.changes + 1))
+        return made
+
+    def batch(self, step: int) -> Tensor:
+        return torch.from_numpy(np.random.default_rng([7, step]).normal(size=(self.points, 2)).astype(np.float32))
+
+    def loss(self, module: nn.Linear, batch: Tensor) -> tuple[Tensor, list[Tensor]]:
+        loss = 0.01 * (module(batch)[:, 0].float() - batch.sum(dim=1)).square().mean()
+        return loss, [loss]
+
+    def validate(self, module: nn.Linear) -> dict[str, float]:
+        self.validated.append(len(self.validated))
+        return {"height": -abs(len(self.validated) - 2.0), "weight": float(module.weight[0, 0])}
+
+
+def test_gradients_of_several_batches_make_one_change(tmp_path: Path) -> None:
+    """Two batches of 5 change the weights as one batch of 10 does; the last change has one batch only."""
+    task = Line(Compute(accumulate=2), steps=3)
+    train(task, tmp_path / "accumulated")
+    assert task.changes == 2
+    whole = Line(Compute(), steps=2)
+    five = [whole.batch(step) for step in range(3)]
+    whole.batch = lambda step: torch.cat(five[:2]) if step == 0 else five[2]  # type: ignore[method-assign]
+    train(whole, tmp_path / "whole")
+    torch.testing.assert_close(weights(task.module), weights(whole.module), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("stop", [1, 2, 5])
+def test_accumulated_gradients_are_whole_when_a_training_stops(stop: int, tmp_path: Path) -> None:
+    whole = train(Line(Compute(accumulate=3), steps=8), tmp_path / "whole").module
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(Compute(accumulate=3), steps=8), tmp_path / "parts", interrupt_at(stop))
+    resumed = train(Line(Compute(accumulate=3), steps=8), tmp_path / "parts").module
+    assert torch.equal(weights(resumed), weights(whole))
+
+
+@pytest.mark.parametrize(("precision", "rounding"), [("bfloat16", 2**-8), ("float16", 2**-11)])
+def test_products_in_half_precision_round_so_much_and_resume_to_the_same_bits(
+    precision: Any, rounding: float, tmp_path: Path
+) -> None:
+    exact = train(Line(Compute()), tmp_path / "exact")
+    half = train(Line(Compute(precision)), tmp_path / "half")
+    assert half.module.weight.dtype == torch.float32
+    off = (weights(half.module) - weights(exact.module)).abs().max()
+    assert 0 < off < 20 * rounding
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(Compute(precision)), tmp_path / "parts", interrupt_at(2))
+    assert torch.equal(weights(train(Line(Compute(precision)), tmp_path / "parts").module), weights(half.module))
+
+
+def test_float16_scales_its_loss_and_skips_a_change_that_overflows(tmp_path: Path) -> None:
+    task = Line(Compute("float16"), steps=3)
+    train(task, tmp_path)
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    assert state["scaler"]["scale"] >= 2**14  # it starts at 2**16, and halves when a gradient overflows
+    huge = Line(Compute("float16"), steps=1)
+    huge.batch = lambda step: torch.full((5, 2), 200.0)  # type: ignore[method-assign]
+    before = weights(huge.module).clone()
+    train(huge, tmp_path / "huge")
+    assert torch.equal(weights(huge.module), before)
+    assert huge.changes == 0
+
+
+def test_the_best_weights_are_the_result_and_outlast_an_interruption(tmp_path: Path) -> None:
+    whole = Line(Compute(validate_every=2))
+    result = train(whole, tmp_path / "whole")
+    assert (len(whole.validated), result.validation["height"]) == (3, 0.0)
+    four_steps = train(Line(Compute(), steps=4), tmp_path / "four").module
+    assert torch.equal(weights(result.module), weights(four_steps))
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(Compute(validate_every=2)), tmp_path / "parts", interrupt_at(5))
+    second = Line(Compute(validate_every=2))
+    second.validated = [0, 1]
+    assert torch.equal(weights(train(second, tmp_path / "parts").module), weights(result.module))
+    events = [json.loads(line) for line in (tmp_path / "whole" / "events.jsonl").read_text().splitlines()]
+    assert [event["step"] for event in events if event["event"] == "validated"] == [2, 4, 6]
+
+
+def test_what_a_task_cannot_do_is_refused(tmp_path: Path) -> None:
+    for compute in (Compute(validate_every=1), Compute(compile=True)):
+        task = Fit()
+        task.compute = compute
+        with pytest.raises(OptionsError):
+            train(task, tmp_path)
+    with pytest.raises(OptionsError, match="float8"):
+        Compute("float8")
+    with pytest.raises(OptionsError, match="accumulate"):
+        Compute(accumulate=0)
+
+
+def test_a_dry_run_measures_a_step_and_leaves_nothing(tmp_path: Path) -> None:
+    task = Line(Compute())
+    with dry_run(), pytest.raises(StepMeasuredError) as ended:
+        train(task, tmp_path / "run")
+    measured = ended.value.measured
+    assert (measured.weights, measured.steps) == (3, 6)
+    assert measured.step_seconds > 0
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch itself, when it loads its compiler
+def test_a_compiled_trunk_learns_the_same_and_is_given_back_as_it_was(tmp_path: Path) -> None:
+    plain, compiled = (train(Line(Compute(compile=on)), tmp_path / str(on)) for on in (False, True))
+    torch.testing.assert_close(weights(compiled.module), weights(plain.module), rtol=1e-5, atol=1e-6)
+    assert compiled.module._compiled_call_impl is None
+
+
+def test_events_for_tensorboard(tmp_path: Path) -> None:
+    loading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    result = train(Line(Compute(validate_every=3, tensorboard=True)), tmp_path)
+    events = loading.EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert [event.value for event in events.Scalars("loss")] == pytest.approx([row[0] for row in result.curve])
+    assert [event.step for event in events.Scalars("validation/height")] == [3, 6]
 
 
 def test_learning_rates_rise_and_fall() -> None:

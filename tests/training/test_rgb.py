@@ -10,13 +10,21 @@ import torch
 
 from signspot.corpus.corpus import Corpus
 from signspot.embedding.inputs import sign_frames
-from signspot.errors import CheckpointError, OptionsError
+from signspot.errors import CheckpointError, FormatError, OptionsError
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
+from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
+from signspot.recognition.recogniser import RgbRecogniser, load_recogniser
+from signspot.training.configuration import Compute
 from signspot.training.items import find_training_subset
+from signspot.training.loop import made_batches, train
+from signspot.training.recogniser import score_recogniser
 from signspot.training.rgb import RgbTask, batch_loss, initial_trunk, start_from, train_rgb_on_corpus
 from signspot.training.rgb_clips import (
+    KEYPOINTS,
+    Crop,
     ImageStore,
     RgbAugmentation,
     RgbBatches,
@@ -27,11 +35,12 @@ from signspot.training.rgb_clips import (
     augmented,
     collect_rgb_signs,
     plain,
-    with_targets,
+    with_keypoints,
 )
 from signspot.training.run_folder import Run
-from signspot.training.trunk_features import TrunkFeatures, VideoExemplars, WindowFeatures, trunk_features
-from signspot.types import Exemplar, Grid
+from signspot.training.sign_clips import ClipOptions
+from signspot.training.trunk_features import VideoExemplars, trunk_features
+from signspot.types import Segment
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 from tests.fixtures import filmed
@@ -61,7 +70,8 @@ def test_stretches_are_the_pictures_before_each_label(rgb_corpus: Corpus, rgb_si
         frames = [squash_and_crop(frame.image, 32) for frame in video.resampled(12.5)]
     first = round(sign.start * 12.5)
     shown = np.stack(frames[first : first + 6], axis=1)
-    np.testing.assert_array_equal(plain(sign.images, 32), shown)  # as the pipeline cuts it
+    off = np.abs(plain(sign.images[:], 32) - shown)  # from what the pipeline cuts, by the loss of JPEG
+    assert (off.mean(), off.max()) < (0.02, 0.3)
 
 
 def test_no_video_is_decoded_twice(
@@ -69,7 +79,7 @@ def test_no_video_is_decoded_twice(
 ) -> None:
     monkeypatch.setattr("signspot.training.rgb_clips.open_video", lambda *_: pytest.fail("decoded again"))
     again = collect_rgb_signs(find_training_subset(rgb_corpus, filmed=True), reader)
-    assert np.array_equal(again.continuous[5].images, rgb_signs.continuous[5].images)
+    assert np.array_equal(again.continuous[5].images[:], rgb_signs.continuous[5].images[:])
 
 
 def test_a_label_at_the_very_end_repeats_the_last_picture(rgb_corpus: Corpus, tmp_path: Path) -> None:
@@ -78,9 +88,56 @@ def test_a_label_at_the_very_end_repeats_the_last_picture(rgb_corpus: Corpus, tm
     with open_video(path) as video:
         length = sum(1 for _ in video.resampled(12.5))
     cut = ImageStore(tmp_path, 12.5, 32).segments(path, [(length - 2) / 12.5, 99.0], 4)
-    assert np.array_equal(cut[0, 1], cut[0, 3])
-    assert np.array_equal(cut[0, 1], cut[1, 0])
-    assert np.array_equal(cut[1, 0], cut[1, 3])
+    near, beyond = cut[0][:], cut[1][:]
+    assert np.array_equal(near[1], near[3])
+    assert np.array_equal(near[1], beyond[0])
+    assert np.array_equal(beyond[0], beyond[3])
+
+
+def test_images_that_overlap_are_kept_once_and_damaged_ones_are_named(rgb_corpus: Corpus, tmp_path: Path) -> None:
+    path = rgb_corpus.videos["test-1"].video
+    assert path is not None
+    one, two = ImageStore(tmp_path, 12.5, 32).segments(path, [0.0, 2 / 12.5], 4)
+    assert np.array_equal(one[2:], two[:2])
+    assert np.array_equal(one.places[2:], two.places[:2])
+    assert np.array_equal(one[np.array([3, 1])], one[:][[3, 1]])
+    (kept,) = tmp_path.glob("*.jpegs")
+    content = kept.read_bytes()
+    kept.write_bytes(content[: len(content) // 2])
+    with pytest.raises(FormatError, match="jpegs"):
+        ImageStore(tmp_path, 12.5, 32).segments(path, [0.0, 2 / 12.5], 4)
+    kept.write_bytes(b"\0" * 200 + content[200:])
+    with pytest.raises(FormatError, match="jpegs"):
+        one[:1]
+
+
+def test_batches_made_by_workers_are_the_same_and_can_be_pinned(
+    rgb_signs: RgbSigns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(CONFIG, epochs=1)
+    task = RgbTask(config, initial_trunk(config, 3), RgbBatches(rgb_signs, config, 6, 32))
+    alone = [task.batch(step).clips for step in range(3)]
+    made = [batch.clips for _, batch in made_batches(task, range(3), 2, torch.device("cpu"))]
+    assert all(torch.equal(a, b) for a, b in zip(alone, made, strict=True))
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor + 1)  # there is no GPU to pin for
+    batch = task.batch(0)
+    assert torch.equal(batch.pin_memory().clips, batch.clips + 1)
+    assert torch.equal(batch.pin_memory().words, batch.words + 1)
+
+
+def test_the_best_weights_are_chosen_on_validation_videos(rgb_corpus: Corpus, images: Path, tmp_path: Path) -> None:
+    config = replace(CONFIG, epochs=2, compute=Compute(validate_every=4))
+    with pytest.raises(OptionsError, match="validation"):
+        train_rgb_on_corpus(config, rgb_corpus, Run(tmp_path / "none", images))
+    videos = {name: replace(video, split="validation" if name == "train-1" else video.split)
+              for name, video in rgb_corpus.videos.items()}  # fmt: skip
+    encoder, tested = train_rgb_on_corpus(config, replace(rgb_corpus, videos=videos), Run(tmp_path / "run", images))
+    metrics = encoder.card["metrics"]
+    assert tested is not None
+    assert metrics["held_out"]["clips"] == 9
+    assert metrics["validation"]["clips"] == 9
+    assert encoder.card["config"]["corpus"]["clips"] == 18  # of 27: those of the validation video are left out
+    assert encoder.card["config"]["compute"] == {"validate_every": 4}
 
 
 def test_batches_are_balanced_and_follow_from_their_number(rgb_signs: RgbSigns) -> None:
@@ -97,7 +154,7 @@ def test_batches_are_balanced_and_follow_from_their_number(rgb_signs: RgbSigns) 
 
 def test_domain_specific_batch_norms_of_both_domains_get_a_gradient(rgb_signs: RgbSigns) -> None:
     module = initial_trunk(replace(CONFIG, model={**CONFIG.model, "domain_norm": True}), len(rgb_signs.words)).train()
-    batch_loss(module, RgbBatches(rgb_signs, CONFIG, 6, 32)[0], 0.0)[0].backward()
+    batch_loss(module, RgbBatches(rgb_signs, CONFIG, 6, 32)[0])[0].backward()
     of_dictionary = {name: weight.grad for name, weight in module.named_parameters() if ".dictionary." in name}
     assert len(of_dictionary) == 114
     assert not [name for name, gradient in of_dictionary.items() if gradient is None or not gradient.any()]
@@ -149,38 +206,69 @@ def test_a_start_must_fit_and_its_batch_norms_start_anew(rgb_corpus: Corpus, ima
     assert tuned.hash != fresh.hash
 
 
-def test_distillation_draws_the_embedding_towards_the_teachers(rgb_signs: RgbSigns, reader: SignReader) -> None:
-    torch.manual_seed(0)
-    small = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 12}
-    teacher = make_encoder("teacher", build("landmark", dimension=8, **small))
-    random = np.random.default_rng(0)
-    grid = Grid(25.0, 16, 1, 200)
-    videos = {
-        name: WindowFeatures(random.normal(size=(185, 12)).astype(np.float16), grid) for name in ("train-1", "train-2")
-    }
-    videos["train-3"] = videos["train-1"]
-    exemplars = tuple(Exemplar(sign.source[:-2], sign.source) for sign in rgb_signs.dictionary)
-    clips = random.normal(size=(6, 3, 12)).astype(np.float16)
-    taught = with_targets(rgb_signs, teacher, TrunkFeatures("t", videos, exemplars, clips), reader)
-    sign = taught.continuous[0]
-    assert sign.target is not None
-    assert sign.target.shape == (len(sign.images) - 5, 8)
-    nearest = grid.nearest(sign.start + 3 / 12.5)
-    with torch.inference_mode():
-        wanted = teacher.module.mlp(torch.from_numpy(videos[sign.source].features[nearest].astype(np.float32))[None])
-    np.testing.assert_allclose(sign.target[0], wanted[0], atol=1e-6)
-    module = initial_trunk(CONFIG, 3, teacher).train()
-    batch = RgbBatches(taught, CONFIG, 6, 32)[0]
-    assert batch.targets is not None
-    optimiser = torch.optim.AdamW(module.parameters(), 3e-3)
-    losses = []
-    for _ in range(6):
-        loss = batch_loss(module, batch, 5.0)[0] - batch_loss(module, batch, 0.0)[0]  # dropout differs, a little
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    assert losses[-1] < 0.9 * losses[0]
+def pointed(signs: RgbSigns) -> RgbSigns:
+    """Every keypoint of a frame where the sign's light shape is; the first frame is not seen."""
+    found = []
+    for sign in signs.continuous:
+        images = sign.images[:].astype(float)
+        grey = np.abs(images.mean(axis=-1) - images[:, :1, :1].mean())
+        rows, columns = np.indices(grey.shape[1:])
+        weight = grey.sum(axis=(1, 2)) + 1e-6
+        places = np.stack([(grey * each).sum(axis=(1, 2)) / weight for each in (columns, rows)], axis=-1)
+        keypoints = np.repeat((places / grey.shape[1])[:, None], KEYPOINTS, axis=1).astype(np.float32)
+        keypoints[0] = np.nan
+        found.append(replace(sign, keypoints=keypoints))
+    return replace(signs, continuous=tuple(found))
+
+
+def test_keypoints_are_learned_before_words(rgb_signs: RgbSigns, tmp_path: Path) -> None:
+    config = replace(CONFIG, epochs=6, pose_fraction=0.5)
+    assert (config.words_from, config.dictionary_from) == (3, 3)
+    batches = RgbBatches(pointed(rgb_signs), config, 6, 32)
+    first, later = batches[0], batches[3 * len(batches)]
+    assert first.keypoints is not None
+    assert first.keypoints.shape == (8, 6, KEYPOINTS, 2)
+    assert not first.dictionary.any()
+    assert later.keypoints is None
+    assert later.dictionary.any()
+    task = RgbTask(config, initial_trunk(config, 3), batches)
+    trained = train(task, tmp_path)
+    regressed = [loss for loss, _ in trained.curve[:3]]
+    assert regressed[-1] < 0.7 * regressed[0]
+    assert [accuracy for _, accuracy in trained.curve[:3]] == [0.0, 0.0, 0.0]
+    assert all(accuracy > 0 for _, accuracy in trained.curve[3:])
+    assert not hasattr(trained.module, "keypoints")
+
+
+def test_keypoints_move_with_the_crop_and_sides_swap_in_a_mirror() -> None:
+    images = np.zeros((1, 40, 40, 3), np.uint8)
+    images[0, 12, 28] = 255
+    points = np.full((1, KEYPOINTS, 2), np.nan, np.float32)
+    points[0, 15] = (28.5 / 40, 12.5 / 40)  # the left wrist
+    nothing = RgbAugmentation(0, 0, 0, 0, 0, 0)
+    for mirrored, wrist in ((False, 15), (True, 16)):
+        crop = Crop(40, 32, 6, 5, mirrored)
+        clip = augmented(images, 32, nothing, np.random.default_rng(0), crop)
+        row, column = np.unravel_index(clip[0, 0].argmax(), (32, 32))
+        moved = crop.moved(points)
+        np.testing.assert_allclose(moved[0, wrist], ((column + 0.5) / 32 - 0.5, (row + 0.5) / 32 - 0.5), atol=1e-6)
+        assert np.isfinite(moved).all(axis=-1).sum() == 1
+
+
+def test_keypoints_are_those_of_the_images(rgb_corpus: Corpus, rgb_signs: RgbSigns, tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="'train-1'"):
+        with_keypoints(rgb_signs, rgb_corpus, 12.5)
+    times = np.arange(200) / 25.0
+    ramp = np.broadcast_to((times / 8.0)[:, None, None], (200, 33, 4))
+    none = np.full((200, 21, 3), np.nan)
+    landmarks = Landmarks(ramp, none, none, np.full((200, len(FACE_POINTS), 3), np.nan), times, (64, 48))
+    write_landmarks(landmarks, tmp_path / "a.pose")
+    videos = {name: replace(video, landmarks=tmp_path / "a.pose") for name, video in rgb_corpus.videos.items()}
+    sign = with_keypoints(rgb_signs, replace(rgb_corpus, videos=videos), 12.5).continuous[3]
+    assert sign.keypoints is not None
+    assert sign.keypoints.shape == (len(sign.images), KEYPOINTS, 2)
+    assert sign.keypoints[0, 0, 0] == pytest.approx(round(sign.start * 12.5) / 12.5 / 8, abs=0.01)
+    assert np.isnan(sign.keypoints[:, 30]).all()  # hands
 
 
 def test_kept_features_of_pixels_are_what_the_trunk_sees(rgb_corpus: Corpus, tmp_path: Path) -> None:
@@ -270,3 +358,51 @@ def test_labels_are_sure_by_their_confidence(rgb_corpus: Corpus, reader: SignRea
     strict = replace(reader, options=replace(reader.options, surer=0.8))
     number = {word: index for index, word in enumerate(filmed.WORDS)}
     assert [sign.sure for sign in strict.continuous(rgb_corpus, pair, number)] == [False, True]
+
+
+@pytest.mark.long
+def test_a_kinetics_checkpoint_loads_and_is_fine_tuned(rgb_signs: RgbSigns, tmp_path: Path) -> None:
+    """A file in the layout of the released ones, of all channels, with random weights and 400 classes."""
+    torch.manual_seed(1)
+    released = build("i3d", classes=400, mlp=False).trunk.state_dict()
+    torch.save({"state_dict": {f"module.{name}": value for name, value in released.items()}}, tmp_path / "k.pth.tar")
+    config = replace(CONFIG, model={"frames": 6, "image_size": 32}, optimiser="sgd", lr=1e-3, epochs=1)
+    module = initial_trunk(config, len(rgb_signs.words))
+    start_from(module, load_encoder(tmp_path / "k.pth.tar"))
+    name = "Mixed_5c.b0.conv3d.weight"
+    assert torch.equal(module.trunk.state_dict()[name], released[name])
+    task = RgbTask(config, module, RgbBatches(rgb_signs, config, 6, 32))
+    task.schedule = replace(task.schedule, steps=3, epoch=None)
+    result = train(task, tmp_path / "run")
+    assert len(result.curve) == 3
+    tuned = result.module.trunk.state_dict()
+    assert tuned["logits.conv3d.weight"].shape[0] == len(rgb_signs.words)
+    assert 0 < float((tuned[name] - released[name]).abs().max()) < 0.1
+
+
+def test_the_trunk_is_a_recogniser_of_its_words(rgb_corpus: Corpus, images: Path, tmp_path: Path) -> None:
+    labels = [label for label in rgb_corpus.labels() if label.word != filmed.WORDS[0]]
+    config = replace(CONFIG, epochs=8, decays=(0.8,))
+    encoder, _ = train_rgb_on_corpus(config, rgb_corpus, Run(tmp_path, images), labels=labels)
+    save_encoder(encoder, tmp_path / "rgb.safetensors")
+    recogniser = load_recogniser(tmp_path / "rgb.safetensors")
+    assert isinstance(recogniser, RgbRecogniser)
+    assert recogniser.words == filmed.WORDS[1:]
+    window = ClipOptions(before=config.batch.before, after=config.batch.after, around=config.batch.around)
+    (scores,) = score_recogniser(recogniser, rgb_corpus, window)
+    assert scores.clips == 6  # of the two words in the test video
+    assert scores.instance[0] > 0.5
+    video = rgb_corpus.videos["test-1"].video
+    assert video is not None
+    guesses = recogniser.recognise(video, Segment(0.5, 1.2), top=2)
+    assert {guess.word for guess in guesses} == set(recogniser.words)
+    assert sum(guess.probability for guess in guesses) == pytest.approx(1, abs=1e-5)
+    logits = recogniser.of_segment(video, Segment(0.5, 1.2))
+    frames = torch.from_numpy(sign_frames(video, encoder.contract, Segment(0.5, 1.2)))
+    windows = torch.stack([frames[first : first + 6] for first in range(len(frames) - 5)]).transpose(1, 2)
+    with torch.inference_mode():
+        trunk = recogniser.encoder.module.trunk
+        expected = trunk.logits(trunk(windows)).mean(dim=0)
+    np.testing.assert_allclose(logits, expected.numpy(), atol=1e-4)
+    with pytest.raises(OptionsError, match="pixels"):
+        recogniser.recognise(tmp_path / "a.pose")

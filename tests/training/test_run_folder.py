@@ -12,7 +12,7 @@ from torch import nn
 
 from signspot.errors import CheckpointError, FormatError, OptionsError, OutputError
 from signspot.training.run_folder import Run, RunFolder, claim, open_array
-from tools.attack.pickles import Touch, bombs, torch_zip
+from tests.fixtures.pickles import Touch, bombs, torch_zip
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:

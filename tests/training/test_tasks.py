@@ -13,6 +13,7 @@ import torch
 from signspot.errors import SignspotError
 from signspot.models.frame_coder import CoderOptions
 from signspot.training.adapters import AdaptationTask, SegmentBatches
+from signspot.training.configuration import Compute
 from signspot.training.embedding import EmbeddingTask
 from signspot.training.frame_codes import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions
@@ -51,7 +52,7 @@ def new_task(request: pytest.FixtureRequest) -> Callable[[], Task[Any, Any]]:
     def frame_codes() -> Task[Any, Any]:
         coder = CoderOptions(codes=16, width=16, blocks=1, embedding=12)
         how = CoderOptimiser(steps=6, signs=8, warm_up=1)
-        config = FrameCodesConfig((SourceOptions("some", "nowhere"),), optimiser=how, coder=coder)
+        config = FrameCodesConfig((SourceOptions("some", ("nowhere",)),), optimiser=how, coder=coder)
         return FrameCodesTask(config, [PairSource(value("store"))])
 
     def adaptation() -> Task[Any, Any]:
@@ -98,3 +99,17 @@ def test_a_batch_whose_loss_is_not_finite_is_kept(new_task: Callable[[], Task[An
         train(task, tmp_path)
     with np.load(tmp_path / "bad-batch-0.npz") as saved:
         assert set(saved.files) == set(task.arrays(task.batch(0)))
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_every_task_trains_in_half_precision(
+    precision: Any, new_task: Callable[[], Task[Any, Any]], tmp_path: Path
+) -> None:
+    exact, half = new_task(), new_task()
+    half.compute = Compute(precision, accumulate=2)
+    exact.schedule, half.schedule = (replace(task.schedule, steps=2, epoch=None) for task in (exact, half))
+    first = train(exact, tmp_path / "exact").curve[0][0]
+    trained = train(half, tmp_path / "half")
+    assert trained.curve[0][0] == pytest.approx(first, rel=0.1)
+    assert all(bool(weight.isfinite().all()) for weight in trained.module.parameters())
+    assert {weight.dtype for weight in trained.module.parameters()} == {torch.float32}

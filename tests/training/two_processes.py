@@ -83,7 +83,7 @@ def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
     def frame_codes() -> Task[Any, Any]:
         coder = CoderOptions(codes=16, width=16, blocks=1, embedding=12, dropout=0.0)
         how = CoderOptimiser(steps=STEPS, signs=5, warm_up=1)
-        config = FrameCodesConfig((SourceOptions("some", "nowhere"),), optimiser=how, coder=coder)
+        config = FrameCodesConfig((SourceOptions("some", ("nowhere",)),), optimiser=how, coder=coder)
         return FrameCodesTask(config, [PairSource(data["store"])])
 
     def mouthing() -> Task[Any, Any]:

@@ -12,12 +12,13 @@ import cv2
 import numpy as np
 import pytest
 
-from signspot.errors import EmptyVideoError, NotAVideoError, VideoError, VideoLimitError
+from signspot.errors import EmptyVideoError, NotAVideoError, SandboxLimitError, VideoError, VideoLimitError
+from signspot.io.sandbox import Limits, Sandbox
 from signspot.types import Segment
 from signspot.video.containers import check_pixels, open_container
 from signspot.video.probing import end_of_packets, header_problem, probe, video_problem
 from signspot.video.reader import open_video
-from tools.attack import media
+from tests.fixtures import media
 
 
 def refusal(path, kind=VideoError):
@@ -117,6 +118,23 @@ def test_music_with_a_cover_is_audio_only(tmp_path, sound, picture):
         sound(container)
         container.mux(cover.encode(av.VideoFrame.from_ndarray(picture(0), format="rgb24")))
     assert "audio only" in refusal(path, NotAVideoError)
+
+
+def test_a_cover_before_the_video_is_passed_over(tmp_path, picture, number):
+    path = tmp_path / "v.mp4"
+    with av.open(str(path), "w") as container:
+        cover = container.add_stream("mjpeg", rate=1)
+        cover.width, cover.height, cover.pix_fmt = 320, 320, "yuvj420p"
+        cover.disposition = av.stream.Disposition.attached_pic
+        stream = container.add_stream("libx264", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 160, 64, "yuv420p"
+        container.mux(cover.encode(av.VideoFrame.from_ndarray(np.zeros((320, 320, 3), np.uint8), format="rgb24")))
+        for count in range(10):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture(count), format="rgb24")))
+        container.mux(stream.encode(None))
+    with open_video(path) as video:
+        assert (video.info.width, video.info.height) == (160, 64)
+        assert [number(frame.image) for frame in video.frames()] == list(range(10))
 
 
 @pytest.mark.parametrize("name", ["v.mp4", "v.mkv", "v.avi"])
@@ -306,6 +324,17 @@ def test_giant_pictures_in_the_middle_are_passed_over(tmp_path):
 def test_a_stated_size_is_refused_before_it_is_decoded(tmp_path):
     with pytest.raises(VideoLimitError, match="9000 x 9000"):
         check_pixels(tmp_path / "v.mp4", 9000, 9000)
+
+
+def test_a_video_that_is_slow_to_decode_is_stopped_in_time_and_takes_little_memory(tmp_path):
+    path = media.make_pictures(tmp_path / "slow.avi", [5900] * 40)  # some seconds of decoding
+    function = "tools.attack.media:read_media"
+    with Sandbox(Limits(0.5, 1 << 30)) as sandbox:
+        with pytest.raises(SandboxLimitError, match=r"0\.5 s"):
+            sandbox.call(function, path)
+        assert sandbox.pid is None
+    with Sandbox(Limits(300.0, 1 << 30)) as sandbox:
+        assert sandbox.call(function, media.make_pictures(tmp_path / "short.avi", [5900] * 3)) == 3
 
 
 @pytest.mark.parametrize(("limit", "read"), [("_FRAME_SECONDS", probe), ("_SCAN_SECONDS", end_of_packets)])

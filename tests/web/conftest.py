@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Locator, Page, Playwright, expect, sync_playwright
 
 from signspot.web.access import AccessPolicy
 
@@ -84,6 +84,7 @@ class Server(Client):
     late: dict[str, float] = field(default_factory=dict)  # path: seconds that its answer is held back
     holistic: Path | None = None
     _server: Any = None
+    _bench: Any = None
     _thread: threading.Thread | None = None
 
     def start(self) -> "Server":
@@ -103,9 +104,9 @@ class Server(Client):
             pixels=self.pixels,
             holistic=self.holistic,
         )
-        settings = uvicorn.Config(
-            self._listen(create_app(options)), log_level="warning", access_log=False, timeout_graceful_shutdown=2
-        )
+        app = create_app(options)
+        self._bench = app.state.bench
+        settings = uvicorn.Config(self._listen(app), log_level="warning", access_log=False, timeout_graceful_shutdown=2)
         self._server = uvicorn.Server(settings)
         self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
         self._thread.start()
@@ -128,6 +129,10 @@ class Server(Client):
             self.sent.append((scope.get("path", ""), b"".join(parts)))
 
         return heard
+
+    def recordings(self) -> int:
+        """How many recordings the server holds in memory."""
+        return len(self._bench.recordings._recordings)
 
     def stop(self) -> None:
         assert self._thread is not None
@@ -171,7 +176,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
 
 
-def film(path: Path, landmarks: Any) -> None:
+def render_sign(path: Path, landmarks: Any) -> None:
     from signspot_synthetic.render.appearance import make_appearance
     from signspot_synthetic.render.render import render_video
 
@@ -179,7 +184,7 @@ def film(path: Path, landmarks: Any) -> None:
 
 
 def remember(path: Path, landmarks: Any, cache: Path) -> None:
-    """Put the exact landmarks of a rendered film into the cache, as if they had been estimated."""
+    """Put the exact landmarks of a rendered video into the cache, as if they had been estimated."""
     from signspot.landmarks.cache import CacheEntry
     from signspot.landmarks.estimate import estimation_version
     from signspot.landmarks.estimators import HOLISTIC
@@ -198,7 +203,7 @@ def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any, bench_cache: Path) -> Path:
-    """A film of five signs with its landmarks beside it, subtitles, and a dictionary of four words."""
+    """A video of five signs with its landmarks beside it, subtitles, and a dictionary of four words."""
     from signspot.landmarks.pose_file import write_landmarks
     from signspot.video.writer import write_video
 
@@ -210,10 +215,10 @@ def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any, bench_cache
     (folder / "news.vtt").write_text(SUBTITLES)
     for word, landmarks in stretch.exemplars.items():
         (folder / "dictionary" / word).mkdir()
-        part = len(landmarks) // 5 if word == "river" else 0  # its film shows all of it, and matches better
+        part = len(landmarks) // 5 if word == "river" else 0  # its video shows all of it, and matches better
         write_landmarks(landmarks[part : len(landmarks) - part], folder / "dictionary" / word / f"{word}.pose")
-    film(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"])
-    remember(folder / "dictionary" / "river" / "film.mp4", stretch.exemplars["river"], bench_cache)
+    render_sign(folder / "dictionary" / "river" / "video.mp4", stretch.exemplars["river"])
+    remember(folder / "dictionary" / "river" / "video.mp4", stretch.exemplars["river"], bench_cache)
     return folder
 
 
@@ -222,39 +227,45 @@ def server(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """One server for tests that leave its folder usable."""
     folder = tmp_path_factory.mktemp("served") / "folder"
     shutil.copytree(material, folder)
-    made = Server(folder=folder).start()
-    yield made
-    made.stop()
+    started = Server(folder=folder).start()
+    yield started
+    started.stop()
 
 
 @pytest.fixture
-def own(material: Path, tmp_path: Path) -> Iterator[Server]:
+def fresh(material: Path, tmp_path: Path) -> Iterator[Server]:
     """A server whose folder may be changed."""
     shutil.copytree(material, tmp_path / "folder")
-    made = Server(folder=tmp_path / "folder").start()
-    yield made
-    made.stop()
+    started = Server(folder=tmp_path / "folder").start()
+    yield started
+    started.stop()
 
 
 @pytest.fixture(scope="session")
 def camera(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A film of the sign "river", as Chromium's fake camera takes it."""
-    from tools.screenshots import film_for_camera
+    """A video of the sign "river", as Chromium's fake camera takes it."""
+    from tools.screenshots import camera_file
 
-    return film_for_camera(material / "dictionary" / "river" / "film.mp4", tmp_path_factory.mktemp("camera") / "c.y4m")
+    return camera_file(material / "dictionary" / "river" / "video.mp4", tmp_path_factory.mktemp("camera") / "c.y4m")
 
 
 @pytest.fixture(scope="session")
 def browser(camera: Path) -> Iterator[Browser]:
+    with sync_playwright() as player, browser_with_camera(player, camera) as opened:
+        yield opened
+
+
+@contextmanager
+def browser_with_camera(player: Playwright, camera: Path) -> Iterator[Browser]:
+    """Chromium with a fake camera that repeats a .y4m file."""
     if not Path(CHROMIUM).is_file():
         pytest.skip("Chromium is not installed (Debian: chromium)")
     flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
-    with sync_playwright() as player:
-        opened = player.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", *flags, f"--use-file-for-fake-video-capture={camera}"]
-        )
-        yield opened
-        opened.close()
+    opened = player.chromium.launch(
+        executable_path=CHROMIUM, args=["--no-sandbox", *flags, f"--use-file-for-fake-video-capture={camera}"]
+    )
+    yield opened
+    opened.close()
 
 
 def until(target: Page | Locator, condition: str) -> None:
@@ -262,7 +273,9 @@ def until(target: Page | Locator, condition: str) -> None:
     target.evaluate(
         """(element) => new Promise((resolve, reject) => {
           const holds = CONDITION;
-          const limit = setTimeout(() => reject(new Error(`waited in vain for ${holds}`)), LIMIT);
+          const media = ["readyState", "networkState", "paused", "ended", "seeking", "currentTime", "error"];
+          const state = (of) => of instanceof HTMLMediaElement ? ": " + media.map((name) => `${name} ${of[name]}`) : "";
+          const limit = setTimeout(() => reject(new Error(`waited in vain for ${holds}` + state(element))), LIMIT);
           const turn = async () => {
             if (await holds(element)) { clearTimeout(limit); resolve(true); } else setTimeout(turn, 20);
           };
@@ -289,15 +302,17 @@ def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(permissions=["camera"], accept_downloads=True)
     context.set_default_timeout(LIMIT)
     opened = context.new_page()
-    said: list[str] = []
-    opened.on("pageerror", lambda error: said.append(str(error)))
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
 
     def refuse(dialog: Dialog) -> None:
-        said.append(dialog.message)
+        complaints.append(dialog.message)
         dialog.dismiss()
 
     opened.on("dialog", refuse)
-    opened.on("console", lambda message: said.append(message.text) if "Content Security" in message.text else None)
+    opened.on(
+        "console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None
+    )
     yield opened
     context.close()
-    assert said == []
+    assert complaints == []

@@ -22,15 +22,15 @@ PAGES = ("/", "/spot?video=news.mp4", "/sign", "/verify", "/dictionary", "/compa
 
 
 def test_it_listens_on_this_machine_only(server: Server) -> None:
-    place = urlsplit(server.address)
-    assert place.hostname == "127.0.0.1"
+    parts = urlsplit(server.address)
+    assert parts.hostname == "127.0.0.1"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
-        own = probe.getsockname()[0]
-    if own.startswith("127."):
+        address = probe.getsockname()[0]
+    if address.startswith("127."):
         pytest.skip("this machine has no other address")
     with pytest.raises(OSError, match=r"refused|timed out"):
-        socket.create_connection((own, place.port), timeout=2)
+        socket.create_connection((address, parts.port), timeout=2)
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_every_answer_carries_a_strict_policy(server: Server, path: str) -> None
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     if path in PAGES:
-        seen = Inline()
-        seen.feed(answer.text)
+        parser = Inline()
+        parser.feed(answer.text)
         assert answer.status == 200
-        assert not seen.found
+        assert not parser.found
 
 
 @pytest.fixture
@@ -138,11 +138,11 @@ def test_no_path_outside_can_be_read(server: Server, traps: Path) -> None:
 
 
 def test_exemplars_behind_links_are_refused(server: Server, tmp_path: Path, material: Path) -> None:
-    film = tmp_path / "far.mp4"
-    film.write_bytes((material / "news.mp4").read_bytes())
+    video = tmp_path / "far.mp4"
+    video.write_bytes((material / "news.mp4").read_bytes())
     link = server.folder / "dictionary" / "far"
     link.mkdir()
-    (link / "far.mp4").symlink_to(film)
+    (link / "far.mp4").symlink_to(video)
     os.utime(server.folder / "dictionary")
     try:
         answer = server.ask("GET", "/api/exemplar/dictionary?id=far/far")
@@ -155,9 +155,9 @@ def test_exemplars_behind_links_are_refused(server: Server, tmp_path: Path, mate
 
 @pytest.fixture(scope="module")
 def guarded(material: Path) -> Iterator[Server]:
-    made = Server(folder=material, access=AccessPolicy.create("127.0.0.1", token=True)).start()
-    yield made
-    made.stop()
+    started = Server(folder=material, access=AccessPolicy.create("127.0.0.1", token=True)).start()
+    yield started
+    started.stop()
 
 
 def test_tokens_and_roles(guarded: Server) -> None:
@@ -168,12 +168,12 @@ def test_tokens_and_roles(guarded: Server) -> None:
     expected = {"look": (200, 403, 403), "verify": (200, 422, 403), "own": (200, 422, 200)}
     for role, token in by_role.items():
         headers = {"Authorization": f"Bearer {token}"}
-        found = (
+        statuses = (
             guarded.ask("GET", "/", **headers).status,
             guarded.ask("POST", "/api/queues/none/decisions", {}, **headers).status,
             guarded.ask("POST", "/api/jobs/clear", **headers).status,
         )
-        assert found == expected[role], role
+        assert statuses == expected[role], role
     entered = guarded.ask("GET", f"/verify?token={by_role['look']}")
     assert (entered.status, entered.headers["location"]) == (303, "/verify")
     cookie = entered.headers["set-cookie"]
@@ -184,19 +184,19 @@ def test_tokens_and_roles(guarded: Server) -> None:
 
 def test_a_client_sends_few_files_at_once(server: Server) -> None:
     """Uploads that hang use up neither processes nor files; those that are broken off leave nothing."""
-    place = urlsplit(server.address)
-    head = f"PUT /api/uploads/x.mp4 HTTP/1.1\r\nHost: {place.netloc}\r\nX-Signspot: 1\r\nContent-Length: 9\r\n\r\nx"
-    hanging = [socket.create_connection((place.hostname, place.port)) for _ in range(MOST_UPLOADS)]
+    parts = urlsplit(server.address)
+    head = f"PUT /api/uploads/x.mp4 HTTP/1.1\r\nHost: {parts.netloc}\r\nX-Signspot: 1\r\nContent-Length: 9\r\n\r\nx"
+    hanging = [socket.create_connection((parts.hostname, parts.port)) for _ in range(MOST_UPLOADS)]
     try:
-        for each in hanging:
-            each.sendall(head.encode())
+        for connection in hanging:
+            connection.sendall(head.encode())
         status = 200
         while status != 429:  # until all of them have arrived
             status = server.ask("PUT", "/api/uploads/x.txt", b"x").status
             assert status in (422, 429)
     finally:
-        for each in hanging:
-            each.close()
+        for connection in hanging:
+            connection.close()
     while server.ask("PUT", "/api/uploads/x.txt", b"x").status == 429:
         pass
     left = server.folder / ".signspot" / "uploads"
@@ -250,9 +250,9 @@ def test_the_verb_binds_to_this_machine(tmp_path: Path) -> None:
     bound: list[tuple[str, int]] = []
 
     def run(self: object, sockets: list[socket.socket]) -> None:
-        bound.extend(each.getsockname() for each in sockets)
-        for each in sockets:
-            each.close()
+        bound.extend(listening.getsockname() for listening in sockets)
+        for listening in sockets:
+            listening.close()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("uvicorn.Server.run", run)
@@ -262,13 +262,14 @@ def test_the_verb_binds_to_this_machine(tmp_path: Path) -> None:
 
 SEARCHES = {  # what everybody may send who may look: it changes nothing
     ("PUT", "/api/clips/{video}"), ("PUT", "/api/sign"), ("PUT", "/api/feedback"), ("POST", "/api/warm"),
-    ("POST", "/api/export"), ("POST", "/api/recordings"), ("PUT", "/api/recordings/{recording}/pictures"),
+    ("POST", "/api/export"), ("POST", "/api/recordings"), ("PUT", "/api/recordings/{recording}/frames"),
     ("POST", "/api/recordings/{recording}/search"), ("DELETE", "/api/recordings/{recording}"),
-    ("POST", "/api/sign/landmarks"),
+    ("POST", "/api/sign/landmarks"), ("POST", "/api/recordings/{recording}/end"), ("POST", "/api/trial"),
 }  # fmt: skip
 DECIDES = {
     ("POST", "/api/queues/{queue}/next"), ("POST", "/api/queues/{queue}/decisions"),
     ("POST", "/api/queues/{queue}/undo"), ("PUT", "/api/queues/{queue}/import"),
+    ("PUT", "/api/signs/{video}"),
 }  # fmt: skip
 
 
@@ -280,10 +281,10 @@ def test_every_change_needs_a_role(guarded: Server) -> None:
     assert len(changes) > 15
     assert changes >= DECIDES
     for method, path in sorted(changes):
-        place = re.sub(r"\{\w+\}", "none", path)
-        assert guarded.ask(method, place, {}, **tokens[Role.LOOK]).status == 403, (method, path)
+        address = re.sub(r"\{\w+\}", "none", path)
+        assert guarded.ask(method, address, {}, **tokens[Role.LOOK]).status == 403, (method, path)
         if (method, path) not in DECIDES:
-            assert guarded.ask(method, place, {}, **tokens[Role.VERIFY]).status == 403, (method, path)
+            assert guarded.ask(method, address, {}, **tokens[Role.VERIFY]).status == 403, (method, path)
 
 
 def test_nothing_is_written_or_read_elsewhere(server: Server, material: Path, tmp_path: Path) -> None:
@@ -294,9 +295,9 @@ def test_nothing_is_written_or_read_elsewhere(server: Server, material: Path, tm
         answer = server.ask("POST", "/api/queues", {"name": "q", "file": name})
         assert answer.status == 422, name
         assert str(server.folder.parent) not in answer.text.replace(name, ""), "no path of this machine"
-    film = (material / "news.mp4").read_bytes()
+    video = (material / "news.mp4").read_bytes()
     for below in ("..", "../elsewhere", "a/../../elsewhere", "/tmp/elsewhere", ".signspot"):
-        assert server.ask("PUT", f"/api/uploads/x.mp4?below={below}", film).status == 422, below
+        assert server.ask("PUT", f"/api/uploads/x.mp4?below={below}", video).status == 422, below
     left = server.folder / ".signspot" / "uploads"
     assert not left.is_dir() or not list(left.iterdir()), "what is refused is removed"
     assert not (server.folder.parent / "elsewhere").exists()
@@ -307,8 +308,8 @@ def test_nothing_is_written_or_read_elsewhere(server: Server, material: Path, tm
 def test_markup_in_names_stays_text(server: Server, material: Path) -> None:
     """In pages as they are sent, whatever scripts do later."""
     hostile = "</script><img src=x onerror=alert(1)>\"'><b>"
-    for place in ("/?q=", "/spot?video=news.mp4&word=", "/compare?word=", "/dictionary?q="):
-        answer = server.ask("GET", place + quote(hostile))
+    for address in ("/?q=", "/spot?video=news.mp4&word=", "/compare?word=", "/dictionary?q="):
+        answer = server.ask("GET", address + quote(hostile))
         assert answer.status == 200
-        assert "<img src=x" not in answer.text, place
-        assert "onerror=alert(1)>" not in answer.text, place
+        assert "<img src=x" not in answer.text, address
+        assert "onerror=alert(1)>" not in answer.text, address

@@ -69,8 +69,8 @@ def test_a_full_disk_is_507_loses_nothing_and_leaves_no_part_files(on_tmpfs: Ser
     filler = str(on_tmpfs.folder / "filler")
     subprocess.run([*inside, "dd", "if=/dev/zero", f"of={filler}", "bs=4k"], capture_output=True)  # until it is full
     video = (material / "news.mp4").read_bytes()
-    for place in ("/api/uploads/x.mp4", f"/api/queues/{queue}/import?name=x.csv&annotator=Ada"):
-        assert on_tmpfs.ask("PUT", place, video).status == 507, place
+    for address in ("/api/uploads/x.mp4", f"/api/queues/{queue}/import?name=x.csv&annotator=Ada"):
+        assert on_tmpfs.ask("PUT", address, video).status == 507, address
     files = subprocess.run([*inside, "find", str(on_tmpfs.folder)], capture_output=True, text=True, check=True).stdout
     assert "signspot-part" not in files
     answers = [

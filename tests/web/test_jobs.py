@@ -91,7 +91,7 @@ def until_running(server: ServerProcess, title: str) -> None:
     job: dict[str, Any] = {}
     while not (job.get("state") == "running" and job["stage"]):
         assert time.monotonic() < end, f"waited in vain for the job {title} to run: {job}"
-        job = next((each for each in server.ask("GET", "/api/jobs").json if each["title"] == title), {})
+        job = next((listed for listed in server.ask("GET", "/api/jobs").json if listed["title"] == title), {})
         assert job.get("state") in (None, "waiting", "running", "cancelled"), job
 
 
@@ -102,9 +102,9 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         words=12, hours=0.04, seed=5, video_seconds=30.0, dictionary_signers=2, exemplars=1.0, variants=1
     )
     corpus = make_corpus(easy, tmp_path / "footage").folder
-    made = ServerProcess(folder=corpus, cache=tmp_path / "cache").start()
-    yield made
-    made.end(signal.SIGTERM)
+    started = ServerProcess(folder=corpus, cache=tmp_path / "cache").start()
+    yield started
+    started.end(signal.SIGTERM)
 
 
 @pytest.fixture

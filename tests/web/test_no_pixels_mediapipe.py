@@ -1,6 +1,6 @@
-"""A film that MediaPipe itself looks at, through `spot`, `annotate` and `serve` as users run them: no picture is kept.
+"""A video that MediaPipe itself looks at, through `spot`, `annotate` and `serve` as users run them: no frame is kept.
 
-The film is rendered, with a purple border that nothing else has. A picture of it is known as a file, in a page, as an
+The video is rendered, with a purple border that nothing else has. A frame of it is known as a file, in a page, as an
 answer of the server, and as raw pixels in any file.
 """
 
@@ -31,33 +31,37 @@ PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    ru
 BORDER = 10  # pixels
 
 
-def film(path: Path, landmarks: Any) -> None:
+def render_sign(path: Path, landmarks: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def framed() -> Iterator[Any]:
         for image in render(landmarks, make_appearance(4), (320, 240)):
-            shown = np.empty_like(image)
-            shown[:] = PURPLE
-            shown[BORDER:-BORDER, BORDER:-BORDER] = image[BORDER:-BORDER, BORDER:-BORDER]
-            yield shown
+            bordered = np.empty_like(image)
+            bordered[:] = PURPLE
+            bordered[BORDER:-BORDER, BORDER:-BORDER] = image[BORDER:-BORDER, BORDER:-BORDER]
+            yield bordered
 
     write_video(path, framed(), 25)
 
 
 @pytest.fixture
 def home(stretch: Any, tmp_path: Path) -> Path:
-    """A film with subtitles, two films of signs, and no cache."""
-    film(tmp_path / "footage" / "news.mp4", stretch.footage[:70])
+    """A video with subtitles, two videos of signs, and no cache."""
+    render_sign(tmp_path / "footage" / "news.mp4", stretch.footage[:70])
     (tmp_path / "footage" / "news.vtt").write_text("WEBVTT\n\n00:00.200 --> 00:02.500\nA river, and apples.\n")
     for word in ("river", "apple"):
-        film(tmp_path / "footage" / "signs" / word / "1.mp4", stretch.exemplars[word])
+        render_sign(tmp_path / "footage" / "signs" / word / "1.mp4", stretch.exemplars[word])
     return tmp_path
 
 
 def environment(home: Path) -> dict[str, str]:
-    own = {"SIGNSPOT_CACHE": str(home / "cache"), "XDG_STATE_HOME": str(home / "state"), "TMPDIR": str(home / "tmp")}
+    folders = {
+        "SIGNSPOT_CACHE": str(home / "cache"),
+        "XDG_STATE_HOME": str(home / "state"),
+        "TMPDIR": str(home / "tmp"),
+    }
     (home / "tmp").mkdir(exist_ok=True)
-    return {**os.environ, **own, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **folders, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
 def signspot(home: Path, *arguments: str) -> None:
@@ -90,12 +94,12 @@ def ask(method: str, address: str, body: Any = None) -> tuple[int, bytes]:
 
 
 def raw(folder: Path, pixels: list[bytes]) -> list[str]:
-    """Files that hold pixels of the film as they are."""
+    """Files that hold pixels of the video as they are."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [str(path) for path in files if any(each in path.read_bytes() for each in pixels)]
+    return [str(path) for path in files if any(part in path.read_bytes() for part in pixels)]
 
 
-def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
+def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
     news = home / "footage" / "news.mp4"
     with open_video(news) as opened:
         image = next(iter(opened.resampled(25.0))).image
@@ -103,15 +107,15 @@ def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
     pixels = [
         part for row in rows for part in (row.tobytes(), row[:, ::-1].tobytes(), (row / 255).astype("f4").tobytes())
     ]
-    kept = [home / name for name in ("cache", "state", "out", "run", "tmp")]
+    written = [home / name for name in ("cache", "state", "out", "run", "tmp")]
 
     def shown() -> list[str]:
-        own = [home / "footage" / ".signspot"]
-        return [name for folder in (*kept, *own) for name in (*purple(folder), *raw(folder, pixels))]
+        state = [home / "footage" / ".signspot"]
+        return [name for folder in (*written, *state) for name in (*purple(folder), *raw(folder, pixels))]
 
     (home / "out").mkdir()
-    made = ("--html", "out/a.html", "--plot", "out/a.png", "--out", "out/a.eaf")
-    signspot(home, "spot", "footage/news.mp4", "footage/signs", "river", *made, "--no-pixels")
+    outputs = ("--html", "out/a.html", "--plot", "out/a.png", "--out", "out/a.eaf")
+    signspot(home, "spot", "footage/news.mp4", "footage/signs", "river", *outputs, "--no-pixels")
     signspot(home, "annotate", "footage", "--dictionary", "footage/signs", "--out", "run")
     assert {path.suffix for path in (home / "cache").rglob("*") if path.is_file()} >= {".pose", ".safetensors"}
     assert (home / "run" / "annotations.sqlite").is_file()
@@ -122,7 +126,7 @@ def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
     (home / "out" / "b.html").unlink()
 
     thumbnails = ("/api/thumbnail/video/news.mp4?time=1", "/api/thumbnail/word/signs?word=river")
-    films = ("/api/media/news.mp4", "/api/exemplar/signs?id=river/1")
+    videos = ("/api/media/news.mp4", "/api/exemplar/signs?id=river/1")
     with served(home) as address:
         for name in thumbnails:
             assert is_purple(next(pictures(ask("GET", address + name)[1], home / "tmp" / "x")))
@@ -135,7 +139,7 @@ def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
             (drawn,) = pictures(content, home / "tmp" / "x")
             assert not is_purple(drawn)
             assert drawn.std() > 5, "a skeleton is drawn"
-        for name in films:
+        for name in videos:
             assert ask("GET", address + name)[0] in (404, 422)
         for name in ("/", "/spot?video=news.mp4&dictionary=signs", "/dictionary?name=signs", "/compare?word=river"):
             status, content = ask("GET", address + name)
@@ -149,7 +153,7 @@ def test_nothing_that_is_kept_or_sent_shows_the_film(home: Path) -> None:
         assert status == 200, content
         status, content = ask("GET", address + "/api/spot/news.mp4?dictionary=signs&word=river")
         assert status == 200, content
-        assert not any(each["film"] for each in json.loads(content)["words"][0]["exemplars"])
+        assert not any(exemplar["playable"] for exemplar in json.loads(content)["words"][0]["exemplars"])
         assert shown() == []
     shutil.rmtree(home / "tmp")
     assert purple(home / "footage") == ["news.mp4", "signs/apple/1.mp4", "signs/river/1.mp4"]

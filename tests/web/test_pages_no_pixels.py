@@ -1,7 +1,7 @@
-"""Every page of `serve --no-pixels` in a real browser: skeletons move, and no picture of a film is sent, kept or seen.
+"""Every page of `serve --no-pixels` in a real browser: skeletons move, and no frame of a video is sent, kept or seen.
 
-All films are purple, as nothing else is. The browser has visited a server with pixels at the same address before, which
-is the counter-proof: there the same pages are purple, and thumbnails are kept.
+All videos are purple, as nothing else is. The browser has visited a server with pixels at the same address before,
+which is the counter-proof: there the same pages are purple, and thumbnails are kept.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ PAGES = ("/", SPOT, "/compare?dictionary=signs&word=river", "/dictionary?name=si
 
 
 def purple_film(path: Path, landmarks: Any, cache: Path) -> None:
-    """A film without a signer, and the landmarks of one in the cache, as if they had been seen in it."""
+    """A video without a signer, and the landmarks of one in the cache, as if they had been seen in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     shades = np.arange(len(landmarks)) % 20
     write_video(path, (np.full((120, 160, 3), PURPLE - (shade, 0, 0), np.uint8) for shade in shades), 25)
@@ -33,7 +33,7 @@ def purple_film(path: Path, landmarks: Any, cache: Path) -> None:
 
 @pytest.fixture
 def folder(stretch: Any, bench_cache: Path, tmp_path: Path) -> Path:
-    """A film with subtitles, and a dictionary of three films."""
+    """A video with subtitles, and a dictionary of three videos."""
     served = tmp_path / "folder"
     purple_film(served / "news.mp4", stretch.footage, bench_cache)
     (served / "news.vtt").write_text(SUBTITLES)
@@ -43,16 +43,16 @@ def folder(stretch: Any, bench_cache: Path, tmp_path: Path) -> Path:
 
 
 def sent(server: Server, scratch: Path) -> list[str]:
-    """Paths of answers that hold a picture of a film, whole or from its beginning."""
+    """Paths of answers that hold a frame of a video, whole or from its beginning."""
     return [path for path, content in list(server.sent) if any(map(is_purple, pictures(content, scratch)))]
 
 
-def sees_a_film(page: Page) -> bool:
-    """Whether anything of a film is on the screen."""
+def sees_a_video(page: Page) -> bool:
+    """Whether anything of a video is on the screen."""
     page.wait_for_load_state("networkidle")
-    shown = cv2.imdecode(np.frombuffer(page.screenshot(full_page=True), np.uint8), cv2.IMREAD_COLOR)
-    assert shown is not None
-    return is_purple(shown[..., ::-1])
+    screenshot = cv2.imdecode(np.frombuffer(page.screenshot(full_page=True), np.uint8), cv2.IMREAD_COLOR)
+    assert screenshot is not None
+    return is_purple(screenshot[..., ::-1])
 
 
 def spot_and_verify(page: Page, server: Server) -> None:
@@ -75,12 +75,12 @@ def spot_and_verify(page: Page, server: Server) -> None:
     page.keyboard.press("y")
     until_sent(page, queue)
     page.goto(f"{server.address}/verify/{queue}/results")
-    picture = page.locator("li.card img").first
-    until(picture, "(image) => image.complete && image.naturalWidth > 0")
+    frame = page.locator("li.card img").first
+    until(frame, "(image) => image.complete && image.naturalWidth > 0")
 
 
 def give_clips(page: Page, server: Server, clip: Path) -> None:
-    """The person's own clip is searched for and compared, and is not kept; a film to keep is refused."""
+    """The person's own clip is searched for and compared, and is not kept; a video to keep is refused."""
     page.goto(server.address + "/")
     page.locator("#files").set_input_files(str(clip))
     expect(page.locator("#uploads li")).to_contain_text("shows people")
@@ -96,32 +96,32 @@ def give_clips(page: Page, server: Server, clip: Path) -> None:
 def test_pages_show_skeletons_and_nobody(
     page: Page, folder: Path, stretch: Any, bench_cache: Path, tmp_path: Path
 ) -> None:
-    shown = Server(folder=folder).start()
+    with_pixels = Server(folder=folder).start()
     for address in PAGES[:4]:
-        page.goto(shown.address + address)
-        assert sees_a_film(page), "with pixels films are seen"
-    assert {path.split("/")[2] for path in sent(shown, tmp_path / "x")} == {"thumbnail", "media", "exemplar"}
-    shown.stop()
+        page.goto(with_pixels.address + address)
+        assert sees_a_video(page), "with pixels videos are seen"
+    assert {path.split("/")[2] for path in sent(with_pixels, tmp_path / "x")} == {"thumbnail", "media", "exemplar"}
+    with_pixels.stop()
     assert purple(folder / ".signspot"), "with pixels thumbnails are kept"
-    hidden = Server(folder=folder, port=shown.port, pixels=False).start()
+    hidden = Server(folder=folder, port=with_pixels.port, pixels=False).start()
     for address in PAGES:
         page.goto(hidden.address + address)
-        assert not sees_a_film(page), f"{address} shows a film"
+        assert not sees_a_video(page), f"{address} shows a video"
         assert page.locator("video[src]").count() == 0
     page.goto(hidden.address + "/")
     drawn = page.locator("#videos img")
     until(drawn, "(image) => image.complete && image.naturalWidth > 0")
     spot_and_verify(page, hidden)
     page.goto(hidden.address + PAGES[2])
-    expect(page.locator("#side canvas.bones")).to_have_count(2)
-    for each in page.locator("#side canvas.bones").all():
-        until(each, DRAWN)
+    expect(page.locator("#side canvas.skeleton")).to_have_count(2)
+    for canvas in page.locator("#side canvas.skeleton").all():
+        until(canvas, DRAWN)
     page.goto(hidden.address + PAGES[3])
     cards = page.locator("#words .card")
     expect(cards).to_have_count(2)
     cards.first.hover()
     until(cards.first, MOVES)
-    assert not sees_a_film(page)
+    assert not sees_a_video(page)
     clip = tmp_path / "mine.mp4"
     purple_film(clip, stretch.exemplars["river"][2:], bench_cache)
     give_clips(page, hidden, clip)

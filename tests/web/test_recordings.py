@@ -22,12 +22,12 @@ from signspot.video.reader import open_video
 from signspot.web.access import POLICY
 from signspot.web.recordings import (
     FILES,
-    FRAME,
-    MOST_PICTURES,
+    MOST_FRAMES,
+    NUMBERS_PER_FRAME,
     HolisticPackage,
     Recordings,
+    read_frames,
     read_landmarks,
-    read_pictures,
     thinned,
 )
 from signspot.web.worker import read_jpeg
@@ -35,24 +35,24 @@ from signspot.web.worker import read_jpeg
 from .conftest import ROOT, Server
 
 
-def framed(pictures: list[tuple[int, bytes]]) -> bytes:
-    return b"".join(struct.pack("<iI", at, len(content)) + content for at, content in pictures)
+def framed(frames: list[tuple[int, bytes]]) -> bytes:
+    return b"".join(struct.pack("<iI", at, len(content)) + content for at, content in frames)
 
 
-def test_pictures_are_taken_apart() -> None:
-    assert read_pictures(framed([(-40, b"ab"), (0, b"c")])) == [(-0.04, b"ab"), (0.0, b"c")]
-    assert read_pictures(b"") == []
+def test_frames_are_taken_apart() -> None:
+    assert read_frames(framed([(-40, b"ab"), (0, b"c")])) == [(-0.04, b"ab"), (0.0, b"c")]
+    assert read_frames(b"") == []
     for cut in (b"\0", framed([(0, b"abc")])[:-1], struct.pack("<iI", 0, 0), struct.pack("<iI", 0, 1 << 31)):
         with pytest.raises(OptionsError, match=r"cut off|are sent as"):
-            read_pictures(cut)
+            read_frames(cut)
 
 
 def test_where_many_wait_some_between_are_left_out() -> None:
     waiting = [(k / 25, b"") for k in range(25)]
-    kept = thinned(waiting, 10)
-    assert kept[-1] == waiting[-1], "the latest is always looked at"
-    assert {round((b[0] - a[0]) * 25) for a, b in pairwise(kept)} == {3}, "evenly"
-    assert len(kept) <= 10
+    chosen = thinned(waiting, 10)
+    assert chosen[-1] == waiting[-1], "the latest is always looked at"
+    assert {round((b[0] - a[0]) * 25) for a, b in pairwise(chosen)} == {3}, "evenly"
+    assert len(chosen) <= 10
     assert thinned(waiting[:10], 10) == waiting[:10]
     many = [(k / 25, b"") for k in range(201)]
     assert thinned(many, 10) == many[::5], "never more than 0.2 s apart"
@@ -63,14 +63,14 @@ def test_where_many_wait_some_between_are_left_out() -> None:
     assert thinned([*countdown, *waiting[:8]], 10) == waiting[:8], "nobody waits for them once the sign has begun"
 
 
-def test_only_jpeg_pictures_are_read() -> None:
+def test_only_jpeg_frames_are_read() -> None:
     for content in (b"", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, b"#EXTM3U\n", b"\xff\xd8\xff" + b"\0" * 50):
         with pytest.raises(LandmarksError, match=r"JPEG|decoded|pixels"):
             read_jpeg(content)
 
 
 @pytest.mark.parametrize("progressive", [0, 1])
-def test_a_giant_picture_is_refused_before_it_takes_memory(progressive: int) -> None:
+def test_a_giant_frame_is_refused_before_it_takes_memory(progressive: int) -> None:
     """A file of 100 kB that says it has 80 million pixels, and one with bytes between its headers."""
     flags = [cv2.IMWRITE_JPEG_PROGRESSIVE, progressive]
     content = cv2.imencode(".jpg", np.zeros((200, 40_000), np.uint8), flags)[1].tobytes()
@@ -83,51 +83,53 @@ def test_a_giant_picture_is_refused_before_it_takes_memory(progressive: int) -> 
     assert read_jpeg(jpeg(np.zeros((48, 64, 3), np.uint8))).shape == (48, 64, 3)
 
 
-@pytest.mark.slow  # MediaPipe looks at two seconds of film
+@pytest.mark.slow  # MediaPipe looks at two seconds of video
 def test_a_recording_is_looked_at_while_it_is_made(server: Server, material: Path) -> None:
-    with open_video(material / "dictionary" / "river" / "film.mp4") as film:
-        pictures = [(round(1000 * frame.time), jpeg(frame.image)) for frame in film.resampled(25.0)]
+    with open_video(material / "dictionary" / "river" / "video.mp4") as video:
+        frames = [(round(1000 * frame.time), jpeg(frame.image)) for frame in video.resampled(25.0)]
     assert server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track is there
-    place = "/api/recordings/" + server.ask("POST", "/api/recordings").json["id"]
-    told: dict[str, Any] = {"looked": False}
+    address = "/api/recordings/" + server.ask("POST", "/api/recordings").json["id"]
+    status: dict[str, Any] = {"processed": False}
     at = -100_000
-    while not told["looked"]:  # the countdown: models are loaded
+    while not status["processed"]:  # the countdown: models are loaded
         at += 500
-        told = server.ask("PUT", f"{place}/pictures", framed([(at, pictures[0][1])])).json
+        status = server.ask("PUT", f"{address}/frames", framed([(at, frames[0][1])])).json
         time.sleep(0.3)
-    for one in pictures:
-        assert server.ask("PUT", f"{place}/pictures", framed([one])).status == 200
-    found = server.ask("POST", f"{place}/search?dictionary=dictionary").json
-    assert found["words"][0]["word"] == "river"
-    assert found["places"][0]["video"] == "news.mp4"
-    assert found["pictures"]["sent"] >= len(pictures)
-    again = server.ask("POST", f"{place}/search?dictionary=dictionary&start=0.2&end=1.2").json
+    for frame in frames:
+        assert server.ask("PUT", f"{address}/frames", framed([frame])).status == 200
+    result = server.ask("POST", f"{address}/search?dictionary=dictionary").json
+    assert result["words"][0]["word"] == "river"
+    assert result["locations"][0]["video"] == "news.mp4"
+    assert result["frames"]["sent"] >= len(frames)
+    again = server.ask("POST", f"{address}/search?dictionary=dictionary&start=0.2&end=1.2").json
     assert again["words"], "a part of it is searched for without another recording"
     assert again["seconds"]["landmarks"] < 1
-    assert server.ask("PUT", f"{place}/pictures", framed(pictures[:1])).status == 422, "it is over"
-    assert server.ask("DELETE", place).status == 200
-    gone = server.ask("POST", f"{place}/search?dictionary=dictionary")
-    assert (gone.status, "begin another one" in gone.json["error"]) == (404, True)
+    assert server.ask("PUT", f"{address}/frames", framed(frames[:1])).status == 422, "it is over"
+    assert server.ask("DELETE", address).status == 200
+    gone = server.ask("POST", f"{address}/search?dictionary=dictionary")
+    assert (gone.status, "start another one" in gone.json["error"]) == (404, True)
     left = server.folder / ".signspot" / "uploads"
-    assert not left.is_dir() or not list(left.iterdir()), "no picture is kept"
+    assert not left.is_dir() or not list(left.iterdir()), "no frame is kept"
 
 
 @pytest.mark.slow  # models are loaded in another process
-def test_hostile_pictures_end_a_recording_and_nothing_else() -> None:
+def test_hostile_frames_end_a_recording_and_nothing_else() -> None:
     recordings = Recordings()
     try:
         name = recordings.open()
-        made = recordings.get(name)
-        assert made.process is not None
+        recording = recordings.get(name)
+        assert recording.process is not None
         with pytest.raises(OptionsError, match="order of their times"):
-            made.add([(0.0, b"x"), (0.0, b"y")])
+            recording.add([(0.0, b"x"), (0.0, b"y")])
         with pytest.raises(OptionsError, match="at most"):
-            made.add([(k, b"x") for k in range(1, MOST_PICTURES + 1)])
+            recording.add([(k, b"x") for k in range(1, MOST_FRAMES + 1)])
         with pytest.raises(LandmarksError, match="JPEG"):
-            made.landmarks()
+            recording.landmarks()
         others = [recordings.open() for _ in range(6)]
-        held = [other for other in others if other in recordings._known and recordings.get(other).process is not None]
-        assert len(held) <= 4, "so many hold a process, whoever asks"
+        still_open = [
+            other for other in others if other in recordings._recordings and recordings.get(other).process is not None
+        ]
+        assert len(still_open) <= 4, "so many hold a process, whoever asks"
     finally:
         recordings.close()
 
@@ -150,8 +152,8 @@ def packed(landmarks: Landmarks) -> Any:
 
 @pytest.fixture(scope="session")
 def river(stretch: Any) -> Landmarks:
-    found: Landmarks = stretch.exemplars["river"]
-    return found
+    landmarks: Landmarks = stretch.exemplars["river"]
+    return landmarks
 
 
 def make_package(folder: Path) -> Path:
@@ -167,23 +169,23 @@ def make_package(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def estimating(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server whose sign page may estimate."""
-    place = tmp_path_factory.mktemp("estimating")
-    shutil.copytree(material, place / "folder")
-    made = Server(folder=place / "folder", holistic=make_package(place / "holistic")).start()
-    yield made
-    made.stop()
+    folder = tmp_path_factory.mktemp("estimating")
+    shutil.copytree(material, folder / "folder")
+    started = Server(folder=folder / "folder", holistic=make_package(folder / "holistic")).start()
+    yield started
+    started.stop()
 
 
 def test_what_a_page_sends_is_what_it_saw(river: Landmarks) -> None:
     rows = packed(river)
-    assert rows.shape[1] == FRAME
-    found = read_landmarks(rows.tobytes(), SIZE)
-    assert found.fps == pytest.approx(25.0)
-    seen = Landmarks(river.body, river.left_hand, river.right_hand, river.face, river.times - river.times[0], SIZE)
-    assert found.equals(as_stored(seen), tolerance=2e-3)
+    assert rows.shape[1] == NUMBERS_PER_FRAME
+    received = read_landmarks(rows.tobytes(), SIZE)
+    assert received.fps == pytest.approx(25.0)
+    sent = Landmarks(river.body, river.left_hand, river.right_hand, river.face, river.times - river.times[0], SIZE)
+    assert received.equals(as_stored(sent), tolerance=2e-3)
     few = read_landmarks(rows[::4].tobytes(), SIZE)
     assert few.fps == pytest.approx(25.0), "whatever the page's own rate"
-    assert np.nanmax(np.abs(few.body[:, 11, :2] - found.body[: len(few), 11, :2])) < 0.05
+    assert np.nanmax(np.abs(few.body[:, 11, :2] - received.body[: len(few), 11, :2])) < 0.05
 
 
 @pytest.mark.parametrize(
@@ -199,12 +201,12 @@ def test_what_a_page_sends_is_what_it_saw(river: Landmarks) -> None:
         ((1, 5), 1e30, "points"),
         ((1, 4), 1.5, "visibility"),
         ((1, 4), -0.1, "visibility"),
-        ((1, FRAME - 1), -101.0, "points"),
+        ((1, NUMBERS_PER_FRAME - 1), -101.0, "points"),
     ],
 )
 def test_every_number_is_checked(river: Landmarks, place: tuple[int, int], value: float, told: str) -> None:
     rows = packed(river)
-    rows[:, FRAME - 180 :] = np.nan_to_num(rows[:, FRAME - 180 :])
+    rows[:, NUMBERS_PER_FRAME - 180 :] = np.nan_to_num(rows[:, NUMBERS_PER_FRAME - 180 :])
     read_landmarks(rows.tobytes(), SIZE)
     rows[place] = value
     with pytest.raises(OptionsError, match=told):
@@ -213,18 +215,18 @@ def test_every_number_is_checked(river: Landmarks, place: tuple[int, int], value
 
 def test_every_length_is_checked(river: Landmarks, estimating: Server) -> None:
     content = packed(river).tobytes()
-    for wrong in (b"", content[:-1], content[: 4 * FRAME], content[:100]):
-        with pytest.raises(OptionsError, match="frames of 439 numbers"):
+    for wrong in (b"", content[:-1], content[: 4 * NUMBERS_PER_FRAME], content[:100]):
+        with pytest.raises(OptionsError, match="frames of 1756 bytes"):
             read_landmarks(wrong, SIZE)
-    many = np.repeat(packed(river)[:1], MOST_PICTURES + 1, axis=0)
+    many = np.repeat(packed(river)[:1], MOST_FRAMES + 1, axis=0)
     many[:, 0] = np.arange(len(many)) / 25
-    with pytest.raises(OptionsError, match="frames of 439 numbers"):
+    with pytest.raises(OptionsError, match="frames of 1756 bytes"):
         read_landmarks(many.tobytes(), SIZE)
-    place = "/api/sign/landmarks?dictionary=dictionary"
-    told = estimating.ask("POST", f"{place}&width=320&height=240", many.tobytes() + content)
-    assert (told.status, "at most" in told.json["error"]) == (422, True), "not read to its end"
+    address = "/api/sign/landmarks?dictionary=dictionary"
+    answer = estimating.ask("POST", f"{address}&width=320&height=240", many.tobytes() + content)
+    assert (answer.status, "at most" in answer.json["error"]) == (422, True), "not read to its end"
     for size in ("width=0&height=240", "width=320&height=100000", "width=x&height=240", "width=320"):
-        assert estimating.ask("POST", f"{place}&{size}", content).status == 422
+        assert estimating.ask("POST", f"{address}&{size}", content).status == 422
 
 
 def test_landmarks_are_searched_like_videos(estimating: Server, river: Landmarks) -> None:
@@ -232,24 +234,24 @@ def test_landmarks_are_searched_like_videos(estimating: Server, river: Landmarks
     assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200
     warm = estimating.ask("POST", "/api/warm?dictionary=dictionary")
     assert (warm.status, warm.json) == (200, {"exemplars": 5, "tracks": 1})
-    place = "/api/sign/landmarks?dictionary=dictionary&width=320&height=240"
-    found = estimating.ask("POST", place, packed(river).tobytes()).json
-    assert found["words"][0]["word"] == "river"
-    assert found["places"][0]["video"] == "news.mp4"
-    part = estimating.ask("POST", f"{place}&start=0.1&end=1.5", packed(river).tobytes()).json
+    address = "/api/sign/landmarks?dictionary=dictionary&width=320&height=240"
+    result = estimating.ask("POST", address, packed(river).tobytes()).json
+    assert result["words"][0]["word"] == "river"
+    assert result["locations"][0]["video"] == "news.mp4"
+    part = estimating.ask("POST", f"{address}&start=0.1&end=1.5", packed(river).tobytes()).json
     assert part["words"], "a part of it"
     nobody = packed(river)
     nobody[:, 1:] = np.nan
-    told = estimating.ask("POST", place, nobody.tobytes())
-    assert (told.status, "nobody is in view" in told.json["error"]) == (422, True)
-    assert estimating.ask("POST", place, packed(river).tobytes(), X_Signspot="").status == 403
+    refused = estimating.ask("POST", address, nobody.tobytes())
+    assert (refused.status, "nobody is in view" in refused.json["error"]) == (422, True)
+    assert estimating.ask("POST", address, packed(river).tobytes(), X_Signspot="").status == 403
 
 
 def test_only_the_sign_page_may_run_webassembly_and_only_when_asked(server: Server, estimating: Server) -> None:
     policies = {
-        (name, place): each.ask("GET", place).headers["content-security-policy"]
-        for name, each in (("usual", server), ("estimating", estimating))
-        for place in ("/", "/sign", "/spot", "/verify", "/api/library", "/holistic/holistic.js", "/nowhere")
+        (name, path): asked.ask("GET", path).headers["content-security-policy"]
+        for name, asked in (("usual", server), ("estimating", estimating))
+        for path in ("/", "/sign", "/spot", "/verify", "/api/library", "/holistic/holistic.js", "/nowhere")
     }
     wide = policies.pop(("estimating", "/sign"))
     assert set(policies.values()) == {POLICY}
@@ -278,19 +280,21 @@ def test_only_files_of_the_list_are_served(server: Server, estimating: Server) -
 def test_a_folder_that_is_no_whole_package_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match=r"is not an unpacked package @mediapipe/holistic. Unpack it: npm pack"):
         HolisticPackage.open(tmp_path)
-    made = make_package(tmp_path / "unpacked" / "package")
-    assert HolisticPackage.open(tmp_path / "unpacked").folder == HolisticPackage.open(made).folder == made.resolve()
-    (made / "holistic_solution_wasm_bin.wasm").unlink()
+    package = make_package(tmp_path / "unpacked" / "package")
+    assert (
+        HolisticPackage.open(tmp_path / "unpacked").folder == HolisticPackage.open(package).folder == package.resolve()
+    )
+    (package / "holistic_solution_wasm_bin.wasm").unlink()
     with pytest.raises(OptionsError, match=r"lacks holistic_solution_wasm_bin.wasm"):
-        HolisticPackage.open(made)
+        HolisticPackage.open(package)
     (tmp_path / "elsewhere").write_text("secret")
-    (made / "holistic_solution_wasm_bin.wasm").symlink_to(tmp_path / "elsewhere")
+    (package / "holistic_solution_wasm_bin.wasm").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OptionsError, match=r"lacks holistic_solution_wasm_bin.wasm"):
-        HolisticPackage.open(made)
+        HolisticPackage.open(package)
 
 
 @pytest.mark.slow
-def test_a_sign_is_found_and_no_picture_leaves_the_page(browser: Browser, server: Server, river: Landmarks) -> None:
+def test_a_sign_is_found_and_no_frame_leaves_the_page(browser: Browser, server: Server, river: Landmarks) -> None:
     """End to end with the package itself: Chromium's camera shows a filmed sign, and only numbers are sent."""
     if not (PACKAGE / "package" / "holistic.js").is_file():
         pytest.skip("npm's package @mediapipe/holistic is not in build/holistic: make holistic")
@@ -298,29 +302,31 @@ def test_a_sign_is_found_and_no_picture_leaves_the_page(browser: Browser, server
     assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track
     context = browser.new_context(permissions=["camera"])
     sent: list[Request] = []
-    said: list[str] = []
+    complaints: list[str] = []
     try:
         page = context.new_page()
         page.on("request", lambda request: sent.append(request))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda line: said.append(line.text) if "Content Security" in line.text else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text) if "Content Security" in line.text else None)
         page.goto(f"{estimating.address}/sign")
         page.get_by_role("button", name="Record").click()
         expect(page.locator("#words .card strong").first).to_have_text("river", timeout=240_000)
-        expect(page.locator("#places .card strong").first).to_have_text("news.mp4")
-        page.locator("#clip").set_input_files(str(server.folder / "dictionary" / "river" / "film.mp4"))
+        expect(page.locator("#locations .card strong").first).to_have_text("news.mp4")
+        page.locator("#clip").set_input_files(str(server.folder / "dictionary" / "river" / "video.mp4"))
         page.locator('#timing[data-turn="2"]').wait_for(state="attached", timeout=240_000)
         assert page.locator("#words .card strong").first.inner_text() == "river", "a file is looked at here, too"
-        changing = [one for one in sent if one.method not in ("GET", "HEAD")]
-        places = [urlsplit(one.url) for one in changing]
-        bodies = [one.post_data_buffer or b"" for one in changing if "/sign/landmarks" in one.url]
+        changing = [request for request in sent if request.method not in ("GET", "HEAD")]
+        addresses = [urlsplit(request.url) for request in changing]
+        bodies = [request.post_data_buffer or b"" for request in changing if "/sign/landmarks" in request.url]
     finally:
         context.close()
         estimating.stop()
-    assert said == []
-    assert {place.path for place in places} == {"/api/warm", "/api/sign/landmarks"}, "no picture, no film"
-    assert {urlsplit(one.url).netloc for one in sent if not one.url.startswith("blob:")} == {places[0].netloc}
+    assert complaints == []
+    assert {address.path for address in addresses} == {"/api/warm", "/api/sign/landmarks"}, "no frame, no video"
+    assert {urlsplit(request.url).netloc for request in sent if not request.url.startswith("blob:")} == {
+        addresses[0].netloc
+    }
     for body in bodies:
-        seen = read_landmarks(body, SIZE)  # nothing but numbers
+        landmarks = read_landmarks(body, SIZE)  # nothing but numbers
         exact = np.nanmedian(river.body[:, [11, 12], :2], axis=0)
-        assert np.abs(np.nanmedian(seen.body[:, [11, 12], :2], axis=0) - exact).max() < 0.05, "and not mirrored"
+        assert np.abs(np.nanmedian(landmarks.body[:, [11, 12], :2], axis=0) - exact).max() < 0.05, "and not mirrored"

@@ -10,9 +10,9 @@ from .conftest import ServerProcess
 
 def begin_upload(server: ServerProcess) -> socket.socket:
     """Send the beginning of an upload."""
-    place = urlsplit(server.address)
-    line = socket.create_connection((place.hostname, place.port))
-    head = f"PUT /api/uploads/x.mp4 HTTP/1.1\r\nHost: {place.netloc}\r\nX-Signspot: 1\r\nContent-Length: 99\r\n\r\nx"
+    parts = urlsplit(server.address)
+    line = socket.create_connection((parts.hostname, parts.port))
+    head = f"PUT /api/uploads/x.mp4 HTTP/1.1\r\nHost: {parts.netloc}\r\nX-Signspot: 1\r\nContent-Length: 99\r\n\r\nx"
     line.sendall(head.encode())
     return line
 

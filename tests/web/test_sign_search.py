@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,14 +11,17 @@ import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from signspot.embedding.exemplars import Gallery
-from signspot.errors import FormatError
+from signspot.errors import FormatError, LandmarksError
+from signspot.landmarks.pose_file import open_landmarks
+from signspot.spotting.spotter import load
 from signspot.types import Exemplar, Grid, Track
 from signspot.web import sign_search
-from signspot.web.sign_search import _worker, on_one_thread
+from signspot.web.sign_search import _worker, on_one_thread, search_recordings
+from signspot.web.workbench import Workbench, WorkbenchOptions
 
 
 def threads() -> set[int]:
-    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
 @pytest.fixture
@@ -48,8 +53,8 @@ def test_nor_does_pytorch_share_out() -> None:
 
 def test_many_answers_at_once(shared_out: None) -> None:
     with ThreadPoolExecutor(8) as people:
-        found = list(people.map(lambda number: on_one_thread(lambda: (number, threads())), range(40)))
-    assert found == [(number, {1}) for number in range(40)]
+        answers = list(people.map(lambda number: on_one_thread(lambda: (number, threads())), range(40)))
+    assert answers == [(number, {1}) for number in range(40)]
     assert threads() == {2}
 
 
@@ -62,15 +67,38 @@ def test_mistakes_are_told_and_threads_come_back(shared_out: None) -> None:
     assert threads() == {2}
 
 
-def test_proposed_places_are_the_nearest_windows() -> None:
+def test_proposed_locations_are_the_nearest_windows() -> None:
     chance = np.random.default_rng(5)
     grid = Grid(25.0, 16, 1, 1515)
     windows = chance.standard_normal((grid.count, 96)).astype(np.float16)
     sign = chance.standard_normal((2, 96)).astype(np.float32)
     gallery = Gallery.of([Exemplar(word="", id="x")], sign[None])
-    found = sign_search.propose(Track(windows, grid, "e", "v"), gallery, "v")
+    proposals = sign_search.propose(Track(windows, grid, "e", "v"), gallery, "v")
     nearest = (windows[::2].astype(np.float32) @ sign.T).max(axis=1)
-    assert found[0][0] == pytest.approx(nearest.max(), rel=1e-4)
-    assert found[0][2] == pytest.approx(grid.times[::2][nearest.argmax()])
-    times = np.sort([at for _, _, at in found])
+    assert proposals[0][0] == pytest.approx(nearest.max(), rel=1e-4)
+    assert proposals[0][2] == pytest.approx(grid.times[::2][nearest.argmax()])
+    times = np.sort([at for _, _, at in proposals])
     assert np.diff(times).min() >= 1.0 - 1e-9, "places are a second apart"
+
+
+def test_recorded_signs_are_found_in_a_recorded_sentence(material: Path, tmp_path: Path) -> None:
+    """As a search of the same files finds them; nothing of it is written into the folder."""
+    (tmp_path / "folder").mkdir()
+    bench = Workbench.open(WorkbenchOptions(tmp_path / "folder"))
+    try:
+        recorded = {word: material / "dictionary" / word / f"{word}.pose" for word in ("river", "apple")}
+        signs = [(word, open_landmarks(path)) for word, path in recorded.items()]
+        answer = search_recordings(bench, signs, open_landmarks(material / "news.pose"))
+        exemplars = [Exemplar(word, word, path) for word, path in recorded.items()]
+        expected = load().search(material / "news.pose", exemplars).best
+        assert [word["word"] for word in answer["words"]] == ["river", "apple"]
+        for word in answer["words"]:
+            best = max(word["hits"], key=lambda hit: hit["score"])
+            assert best["time"] == pytest.approx(expected[word["word"]].time, abs=0.1)
+            assert best["score"] == pytest.approx(expected[word["word"]].score, abs=0.02)
+        nobody = signs[0][1]
+        with pytest.raises(LandmarksError, match="the sentence"):
+            search_recordings(bench, signs, replace(nobody, body=np.full_like(nobody.body, np.nan)))
+    finally:
+        bench.close()
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == [".signspot"]

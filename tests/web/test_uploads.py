@@ -26,7 +26,7 @@ from signspot.web.folder import ServedFolder
 from signspot.web.uploads import receive
 
 async def body():
-    yield b"a part of a film"
+    yield b"a part of a video"
     os.kill(os.getpid(), signal.SIGKILL)
 
 asyncio.run(receive(ServedFolder(Path(sys.argv[1])), "me.mp4", body()))
@@ -34,11 +34,11 @@ asyncio.run(receive(ServedFolder(Path(sys.argv[1])), "me.mp4", body()))
 
 
 def left_over(server: Server) -> list[str]:
-    place = server.folder / ".signspot" / "uploads"
-    return [path.name for path in place.iterdir()] if place.is_dir() else []
+    folder = server.folder / ".signspot" / "uploads"
+    return [path.name for path in folder.iterdir()] if folder.is_dir() else []
 
 
-def test_a_film_comes_in_and_replaces_nothing(server: Server, material: Path) -> None:
+def test_a_video_comes_in_and_replaces_nothing(server: Server, material: Path) -> None:
     content = (material / "news.mp4").read_bytes() + b"\0\0\0\x09freex"
     before = (server.folder / "news.mp4").read_bytes()
     answer = server.ask("PUT", "/api/uploads/news.mp4", content)
@@ -67,7 +67,7 @@ def test_what_a_killed_server_was_sent_is_removed_by_the_next(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("fake.mp4", b"this is no film at all" * 100),
+        ("fake.mp4", b"this is no video at all" * 100),
         ("page.html", b"<script>alert(1)</script>"),
         ("empty.mp4", b""),
         ("playlist.mp4", b"#EXTM3U\nfile:///etc/passwd\n"),
@@ -89,10 +89,10 @@ def test_what_is_no_film_is_refused(server: Server, name: str, content: bytes) -
 def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> None:
     answer = server.ask("PUT", f"/api/uploads/{name}", (material / "news.mp4").read_bytes())
     if answer.status == 200:
-        kept = server.folder / answer.json["name"]
-        assert kept.parent == server.folder
-        assert not kept.name.startswith(".")
-        kept.unlink()
+        stored = server.folder / answer.json["name"]
+        assert stored.parent == server.folder
+        assert not stored.name.startswith(".")
+        stored.unlink()
     else:
         assert answer.status in (404, 405, 422)
     assert not (server.folder.parent / "evil.mp4").exists()
@@ -100,15 +100,15 @@ def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> N
 
 
 @pytest.mark.parametrize(("name", "kept"), [("..mp4", "_.mp4"), ("long" * 50 + ".mp4", "long" * 20 + ".mp4")])
-def test_names_keep_their_suffix(own: Server, name: str, kept: str) -> None:
-    film = (own.folder / "news.mp4").read_bytes()
-    assert own.ask("PUT", f"/api/uploads/{quote(name)}", film).json["name"] == kept
-    assert kept in [video["name"] for video in own.ask("GET", "/api/library").json["videos"]]
+def test_names_keep_their_suffix(fresh: Server, name: str, kept: str) -> None:
+    video = (fresh.folder / "news.mp4").read_bytes()
+    assert fresh.ask("PUT", f"/api/uploads/{quote(name)}", video).json["name"] == kept
+    assert kept in [video["name"] for video in fresh.ask("GET", "/api/library").json["videos"]]
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(own: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_and_leaves_nothing(fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
-    queue = own.ask("POST", "/api/queues", {"name": "q", "rows": [row]}).json["id"]
+    queue = fresh.ask("POST", "/api/queues", {"name": "q", "rows": [row]}).json["id"]
     body = (material / "news.mp4").read_bytes()
     real = Path.open
 
@@ -127,10 +127,10 @@ def test_a_full_disk_is_told_and_leaves_nothing(own: Server, material: Path, mon
 
     monkeypatch.setattr(Path, "open", lambda self, mode="r", **o: Full(self) if mode == "xb" else real(self, mode, **o))
     imported = f"/api/queues/{queue}/import?name=x.csv&annotator=Ada"
-    for place in ("/api/uploads/x.mp4", "/api/clips/news.mp4?name=x.mp4", imported):
-        answer = own.ask("PUT", place, body)
-        assert (answer.status, "the disk is full" in answer.json["error"]) == (507, True), place
-    assert left_over(own) == []
+    for address in ("/api/uploads/x.mp4", "/api/clips/news.mp4?name=x.mp4", imported):
+        answer = fresh.ask("PUT", address, body)
+        assert (answer.status, "the disk is full" in answer.json["error"]) == (507, True), address
+    assert left_over(fresh) == []
 
 
 def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
@@ -149,36 +149,36 @@ def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
 
 
 def test_hidden_names_come_into_view(server: Server) -> None:
-    film = (server.folder / "news.mp4").read_bytes()
-    kept = server.ask("PUT", "/api/uploads/.hidden.mp4", film)
-    assert (kept.status, kept.json.get("name")) == (200, "hidden.mp4")
+    video = (server.folder / "news.mp4").read_bytes()
+    answer = server.ask("PUT", "/api/uploads/.hidden.mp4", video)
+    assert (answer.status, answer.json.get("name")) == (200, "hidden.mp4")
     (server.folder / "hidden.mp4").unlink()
 
 
 @pytest.mark.parametrize("limits", [Limits(memory=1 << 20), Limits(seconds=0.0)], ids=["memory", "time"])
 def test_decoding_has_limits(material: Path, tmp_path: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "film.mp4"
+    path = tmp_path / "video.mp4"
     path.write_bytes((material / "news.mp4").read_bytes())
     monkeypatch.setattr(uploads, "_SECONDS", limits.seconds)
     worker = Worker(1, limits)
     with closing(worker), pytest.raises(VideoLimitError):
-        uploads.check(worker, path, "film.mp4")
+        uploads.check(worker, path, "video.mp4")
     assert not path.exists()
 
 
 def test_nothing_is_decoded_where_no_process_can_start(
-    own: Server, material: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """503 with a sentence, no part files; and when processes can start again, all is well."""
-    content = (material / "dictionary" / "river" / "film.mp4").read_bytes() + b"\0\0\0\x09freex"
+    content = (material / "dictionary" / "river" / "video.mp4").read_bytes() + b"\0\0\0\x09freex"
     with monkeypatch.context() as patch:
         patch.setattr("signspot.io.sandbox.subprocess.Popen", _no_process)
-        for place in ("/api/uploads/new.mp4", "/api/clips/news.mp4?name=new.mp4", "/api/sign?dictionary=dictionary"):
-            answer = own.ask("PUT", place, content)
-            assert (answer.status, "cannot be started" in answer.json["error"]) == (503, True), place
-        assert own.ask("GET", "/api/thumbnail/video/news.mp4").status == 503
-        assert left_over(own) == []
-    assert own.ask("PUT", "/api/uploads/new.mp4", content).status == 200
+        for address in ("/api/uploads/new.mp4", "/api/clips/news.mp4?name=new.mp4", "/api/sign?dictionary=dictionary"):
+            answer = fresh.ask("PUT", address, content)
+            assert (answer.status, "cannot be started" in answer.json["error"]) == (503, True), address
+        assert fresh.ask("GET", "/api/thumbnail/video/news.mp4").status == 503
+        assert left_over(fresh) == []
+    assert fresh.ask("PUT", "/api/uploads/new.mp4", content).status == 200
 
 
 def _no_process(*_: object, **__: object) -> None:

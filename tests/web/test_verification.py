@@ -56,11 +56,11 @@ def test_items_are_handed_out_once(database: Database) -> None:
 
     def work(who: str) -> None:
         try:
-            own = handed.setdefault(who, [])
-            while found := queues.hand_out(queue, who, 3):
-                for item in found:
+            numbers = handed.setdefault(who, [])
+            while items := queues.hand_out(queue, who, 3):
+                for item in items:
                     queues.decide(decision(queue, item.item, who))
-                    own.append(item.item)
+                    numbers.append(item.item)
         except BaseException as error:
             failed.append(error)
 
@@ -70,10 +70,10 @@ def test_items_are_handed_out_once(database: Database) -> None:
     for thread in threads:
         thread.join(60)
     assert not failed
-    every = [item for own in handed.values() for item in own]
+    every = [item for numbers in handed.values() for item in numbers]
     assert sorted(every) == list(range(60))
     standing = queues.decisions(queue)
-    assert sorted(each.item for each in standing) == list(range(60))
+    assert sorted(made.item for made in standing) == list(range(60))
     assert queues.all()[0]["decided"] == 60
 
 
@@ -81,12 +81,12 @@ def test_some_items_are_seen_twice_by_two_people(database: Database) -> None:
     queues = Queues(database)
     queue = queues.add("q", spottings(20), share=1.0, copies=2)
     for who in ("Ada", "Ben", "Cem"):
-        while found := queues.hand_out(queue, who, 50):
-            for item in found:
+        while items := queues.hand_out(queue, who, 50):
+            for item in items:
                 queues.decide(decision(queue, item.item, who))
     by_item: dict[int, list[str]] = {}
-    for each in queues.decisions(queue):
-        by_item.setdefault(each.item, []).append(each.annotator)
+    for made in queues.decisions(queue):
+        by_item.setdefault(made.item, []).append(made.annotator)
     assert all(len(people) == len(set(people)) == 2 for people in by_item.values())
     assert len(by_item) == 20
 
@@ -99,8 +99,8 @@ def test_a_decision_sent_twice_counts_once_and_a_later_one_replaces(database: Da
     queues.decide(first)
     assert len(queues.decisions(queue)) == 1
     queues.decide(decision(queue, 0, answer="no"))
-    assert [each.answer for each in queues.decisions(queue)] == ["no"]
-    assert [each.answer for each in queues.decisions(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
+    assert [made.answer for made in queues.decisions(queue)] == ["no"]
+    assert [made.answer for made in queues.decisions(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
 
 
 def test_the_answer_says_what_stands(sqlite: Queues) -> None:
@@ -125,11 +125,11 @@ def test_every_import_counts(sqlite: Queues, tmp_path: Path) -> None:
     [item] = sqlite.items(queue)
 
     def read(answer: str) -> list[str]:
-        made = exports.export([replace(item.spotting, decision=answer, source=LabelSource.VERIFIED)], "q", ".jsonl")  # type: ignore[arg-type]
-        (tmp_path / "q.jsonl").write_bytes(made.content)
-        for each in exports.read_back(tmp_path / "q.jsonl", [item], "Ada"):
-            sqlite.decide(each, if_new=True)
-        return [each.answer for each in sqlite.decisions(queue)]
+        file = exports.export([replace(item.spotting, decision=answer, source=LabelSource.VERIFIED)], "q", ".jsonl")  # type: ignore[arg-type]
+        (tmp_path / "q.jsonl").write_bytes(file.content)
+        for imported in exports.read_back(tmp_path / "q.jsonl", [item], "Ada"):
+            sqlite.decide(imported, if_new=True)
+        return [imported.answer for imported in sqlite.decisions(queue)]
 
     assert [read(answer) for answer in ("yes", "no", "yes", "yes")] == [["yes"], ["no"], ["yes"], ["yes"]]
     assert len(sqlite.decisions(queue, withdrawn=True)) == 3
@@ -152,8 +152,8 @@ def test_two_windows_of_one_person_leave_one_standing_decision(database: Databas
     queues = Queues(database)
     queue = queues.add("q", spottings(1))
     answers = ("yes", "no", "unsure", "yes", "no", "unsure")
-    made = [decision(queue, 0, answer=answer, id=f"window-{k:04d}") for k, answer in enumerate(answers)]
-    threads = [threading.Thread(target=queues.decide, args=(each,)) for each in made]
+    sent = [decision(queue, 0, answer=answer, id=f"window-{k:04d}") for k, answer in enumerate(answers)]
+    threads = [threading.Thread(target=queues.decide, args=(one_decision,)) for one_decision in sent]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -171,8 +171,8 @@ def test_undo_gives_the_item_back_and_keeps_the_decision(database: Database) -> 
     undone = queues.undo(queue, "Ada")
     assert undone is not None
     assert undone.item == 1
-    assert [each.item for each in queues.decisions(queue)] == [0]
-    assert [each.withdrawn is None for each in queues.decisions(queue, withdrawn=True)] == [True, False]
+    assert [made.item for made in queues.decisions(queue)] == [0]
+    assert [made.withdrawn is None for made in queues.decisions(queue, withdrawn=True)] == [True, False]
     assert queues.hand_out(queue, "Ada", 1)[0].item == 1
     assert queues.undo(queue, "Ben") is None, "another's decision stays"
 
@@ -184,7 +184,7 @@ def test_what_somebody_holds_too_long_goes_to_the_next(sqlite: Queues, monkeypat
     monkeypatch.setattr(verification, "LEASE", -1.0)
     assert sqlite.hand_out(queue, "Ben")
     sqlite.decide(decision(queue, 0, "Ada"))
-    assert [each.annotator for each in sqlite.decisions(queue)] == ["Ada"], "a late decision is kept, too"
+    assert [made.annotator for made in sqlite.decisions(queue)] == ["Ada"], "a late decision is kept, too"
 
 
 def test_misuse_is_told(sqlite: Queues) -> None:
@@ -206,18 +206,18 @@ def test_misuse_is_told(sqlite: Queues) -> None:
 def test_measures_by_hand(sqlite: Queues) -> None:
     queue = sqlite.add("q", [*spottings(4), *spottings(1, "pear")], share=1.0)
     answers = {"Ada": ["yes", "yes", "no", "unsure", "variant"], "Ben": ["yes", "no", "no", "unsure", "yes"]}
-    for who, own in answers.items():
-        for item, answer in enumerate(own):
+    for who, given in answers.items():
+        for item, answer in enumerate(given):
             sqlite.decide(decision(queue, item, who, answer, start=0.1, end=0.9))
-    found = measure(list(sqlite.items(queue)), sqlite.decisions(queue))
-    assert (found.items, found.decided) == (5, 5)
-    assert found.words["apple"] == Share(1, 1, 2), "where people disagree nobody is sure"
-    assert found.words["pear"] == Share(1, 0, 0), "another variant of the word is the word"
-    pair = found.agreement[0]
+    measures = measure(list(sqlite.items(queue)), sqlite.decisions(queue))
+    assert (measures.items, measures.decided) == (5, 5)
+    assert measures.words["apple"] == Share(1, 1, 2), "where people disagree nobody is sure"
+    assert measures.words["pear"] == Share(1, 0, 0), "another variant of the word is the word"
+    pair = measures.agreement[0]
     assert (pair.one, pair.other, pair.items, pair.observed) == ("Ada", "Ben", 5, 0.8)
     chance = (3 * 2 + 1 * 2 + 1 * 1) / 25  # yes 3 and 2, no 1 and 2, unsure 1 and 1
     assert pair.kappa == pytest.approx((0.8 - chance) / (1 - chance))
-    assert {person.name: person.decisions for person in found.people} == {"Ada": 5, "Ben": 5}
+    assert {person.name: person.decisions for person in measures.people} == {"Ada": 5, "Ben": 5}
 
 
 def test_wilson_and_kappa_at_known_values() -> None:
@@ -243,30 +243,30 @@ def answered(sqlite: Queues) -> tuple[Queues, str]:
 
 def test_no_and_unsure_are_never_lost(answered: tuple[Queues, str]) -> None:
     queues, queue = answered
-    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
-    told = [(s.word, s.decision, s.source) for s in found]
+    spottings_after = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
+    decided = [(s.word, s.decision, s.source) for s in spottings_after]
     v, d = LabelSource.VERIFIED, LabelSource.DICTIONARY
-    assert told == [
+    assert decided == [
         ("apple", "yes", v), ("apple", "no", v), ("apple", "unsure", d), ("apple", "no", v), ("pear", "yes", v),
         ("apple", "", d),
     ]  # fmt: skip
-    assert (found[0].start, found[0].end) == (0.1, 0.9), "a person's boundaries win"
+    assert (spottings_after[0].start, spottings_after[0].end) == (0.1, 0.9), "a person's boundaries win"
 
 
 @pytest.mark.parametrize("suffix", [".via.json", ".eaf", ".csv", ".jsonl"])
 def test_round_trips_keep_every_decision(answered: tuple[Queues, str], suffix: str, tmp_path: Path) -> None:
     queues, queue = answered
-    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
-    made = exports.export(found, "my queue", suffix)
-    path = tmp_path / made.name
-    path.write_bytes(made.content)
+    spottings_after = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
+    file = exports.export(spottings_after, "my queue", suffix)
+    path = tmp_path / file.name
+    path.write_bytes(file.content)
     assert sorted((s.word, s.decision, s.source) for s in read_spottings(path)) == sorted(
-        (s.word, s.decision, s.source) for s in found
+        (s.word, s.decision, s.source) for s in spottings_after
     )
     fresh = queues.add("again", spottings(5))
-    for each in exports.read_back(path, list(queues.items(fresh)), "Ben"):
-        queues.decide(each)
-    again = {each.item: (each.answer, each.word) for each in queues.decisions(fresh)}
+    for imported in exports.read_back(path, list(queues.items(fresh)), "Ben"):
+        queues.decide(imported)
+    again = {imported.item: (imported.answer, imported.word) for imported in queues.decisions(fresh)}
     assert again == {0: ("yes", ""), 1: ("no", ""), 2: ("unsure", ""), 3: ("word", "pear")}
 
 
@@ -276,12 +276,12 @@ def test_round_trips_keep_other_variants(sqlite: Queues, suffix: str, name: str,
     queue = sqlite.add("q", spottings(2))
     sqlite.decide(decision(queue, 0, answer="variant", word=name))
     sqlite.decide(decision(queue, 1, answer="yes"))
-    found = [spotting for _, _, spotting in verified(sqlite.items(queue), sqlite.decisions(queue))]
-    assert [spotting.variant for spotting in found] == [name or "other", "one"]
-    made = exports.export(found, "q", suffix)
-    (tmp_path / made.name).write_bytes(made.content)
-    back = exports.read_back(tmp_path / made.name, list(sqlite.items(queue)), "Ben")
-    assert sorted((each.item, each.answer, each.word) for each in back) == [(0, "variant", name), (1, "yes", "")]
+    spottings_after = [spotting for _, _, spotting in verified(sqlite.items(queue), sqlite.decisions(queue))]
+    assert [spotting.variant for spotting in spottings_after] == [name or "other", "one"]
+    file = exports.export(spottings_after, "q", suffix)
+    (tmp_path / file.name).write_bytes(file.content)
+    back = exports.read_back(tmp_path / file.name, list(sqlite.items(queue)), "Ben")
+    assert sorted((made.item, made.answer, made.word) for made in back) == [(0, "variant", name), (1, "yes", "")]
 
 
 def test_history_and_labels(answered: tuple[Queues, str]) -> None:
@@ -296,16 +296,16 @@ def test_history_and_labels(answered: tuple[Queues, str]) -> None:
         ("Ada", "yes", "1.5", False), ("Ada", "no", "1.5", False), ("Ada", "unsure", "1.5", False),
         ("Ada", "word", "1.5", True),
     ]  # fmt: skip
-    found = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
-    labels = _text(exports.export(found, "q", exports.LABELS)).splitlines()
+    spottings_after = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
+    labels = _text(exports.export(spottings_after, "q", exports.LABELS)).splitlines()
     assert [('"V"' in line, '"confidence": 0.0' in line) for line in labels[:2]] == [(True, False), (True, True)]
     hostile = exports.decisions([decision(queue, 0, "=HYPERLINK(1)")], queues.items(queue), "../../x")
     assert "'=HYPERLINK" in _text(hostile)
     assert "/" not in hostile.name
 
 
-def _text(made: exports.Export) -> str:
-    return made.content.decode()
+def _text(file: exports.Export) -> str:
+    return file.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -324,11 +324,11 @@ def _text(made: exports.Export) -> str:
 )
 def test_damaged_rows_are_told(damage: str, tmp_path: Path) -> None:
     """A served folder with its database may come from somebody else."""
-    with closing(open_database(None, tmp_path)) as made:
-        queue = Queues(made).add("q", spottings(2))
-        Queues(made).decide(decision(queue, 0))
-        Jobs(made, JobSettings("x", None, None)).add("prepare", "a", {"video": "a.mp4"})
-        made.run(lambda connection: connection.exec_driver_sql(damage))
+    with closing(open_database(None, tmp_path)) as database:
+        queue = Queues(database).add("q", spottings(2))
+        Queues(database).decide(decision(queue, 0))
+        Jobs(database, JobSettings("x", None, None)).add("prepare", "a", {"video": "a.mp4"})
+        database.run(lambda connection: connection.exec_driver_sql(damage))
     with pytest.raises((FormatError, StoreError)), closing(open_database(None, tmp_path)) as opened:
         list(verified(Queues(opened).items(queue), Queues(opened).decisions(queue)))
         Jobs(opened, JobSettings("x", None, None)).all()

@@ -1,20 +1,25 @@
-"""Attacks on signspot (`make attack`): mutated files, hostile media and pickles, lying servers, kills.
+"""Attacks on signspot (`make attack`): mutated files, hostile media, killed commands, and requests to the server.
 
 Each part is a module with one function, `attack(options) -> Iterator[Outcome]`. It works in `options.folder` alone and
 opens no address but loopback. Untrusted files are read in `signspot.io.sandbox`, with a time and a memory limit each.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from signspot.errors import SandboxLimitError, SignspotError
 from signspot.io.sandbox import Limits, Sandbox
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 
 SECONDS = 60.0  # for one file, on a busy machine
 MEMORY = 1 << 30  # bytes for one file, beyond what the process holds
+PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"  # the command line
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,7 @@ class AttackOptions:
     """Options of an attack: its size, and its folder."""
 
     folder: Path  # an empty folder for everything that the part writes; removed afterwards
-    count: int  # inputs per reader, kills per command, files per kind: the unit is the part's own
+    count: int  # inputs per reader, kills per command, requests per route: the unit is the part's own
     seed: int = 0  # the same seed gives the same attacks, but for the moments of kills
     only: tuple[str, ...] = ()  # kinds of attack of the part; empty: all
 
@@ -31,37 +36,46 @@ class AttackOptions:
 class Outcome:
     """Outcome of one kind of attack."""
 
-    name: str  # of the reader, command, server, …
+    name: str  # of the reader, command, …
     tried: int = 0
     failures: list[str] = field(default_factory=list)  # a line each
     worst_seconds: float = 0.0  # the slowest single one
-    accepted: int = 0  # inputs that were read, or runs that finished
+    accepted: int = 0  # inputs that were read, runs that finished, requests that were answered with 200
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """One attack: an error in the block is a failure."""
+        start = perf_counter()
+        self.tried += 1
+        try:
+            yield
+        except Exception as error:
+            self.failures.append(f"{what}: {type(error).__name__}: {error}")
+        self.worst_seconds = max(self.worst_seconds, perf_counter() - start)
 
 
-def make_sandbox() -> Sandbox:
+def make_sandbox(address_space: int = MEMORY) -> Sandbox:
     """A child process in which untrusted files are read."""
-    return Sandbox(Limits(SECONDS, MEMORY, file_size=MEMORY))
+    return Sandbox(Limits(SECONDS, address_space, file_size=MEMORY))
 
 
 def read_all(outcome: Outcome, sandbox: Sandbox, function: str, inputs: Iterable[tuple[Any, ...]]) -> Outcome:
-    """Call a function in the sandbox for each input; only a SignspotError, and no limit, may come out of it.
-
-    Args:
-        outcome: of the attack; it is filled.
-        sandbox: where the function is called.
-        function: `module:name`.
-        inputs: arguments of each call.
-    """
+    """Call `module:name` in the sandbox for each input: only a SignspotError of one line may come out."""
     for arguments in inputs:
-        start = perf_counter()
-        try:
-            sandbox.call(function, *arguments)
-            outcome.accepted += 1
-        except SandboxLimitError as error:
-            outcome.failures.append(f"{' '.join(map(str, arguments))}: {error}")
-        except SignspotError as error:
-            if "\n" in str(error):
-                outcome.failures.append(f"{' '.join(map(str, arguments))}: a message of several lines")
-        outcome.tried += 1
-        outcome.worst_seconds = max(outcome.worst_seconds, perf_counter() - start)
+        with outcome.timed(" ".join(map(str, arguments))):
+            try:
+                sandbox.call(function, *arguments)
+                outcome.accepted += 1
+            except SandboxLimitError:
+                raise
+            except SignspotError as error:
+                if "\n" in str(error):
+                    raise ValueError("a message of several lines") from error
     return outcome
+
+
+def make_landmarks(frames: int) -> Landmarks:
+    """Landmarks of nobody."""
+    shapes = ((33, 4), (21, 3), (21, 3), (len(FACE_POINTS), 3))
+    body, left, right, face = (np.random.default_rng(0).random((frames, *shape), np.float32) for shape in shapes)
+    return Landmarks(body, left, right, face, np.arange(frames) / 25, (64, 48))

@@ -16,7 +16,7 @@ _NUMBERS = (
     *("0", "-0", "-1", "1e308", "1e400", "NaN", "Infinity", "-inf", "99", "0x10", "9" * 5000, "1" + "0" * 400),
     *("2147483648", "18446744073709551616", "1_000", "٣", "½", "1e-320", "00:00:99", "4294967296000"),
 )
-_TEXTS = (
+TEXTS = (
     *("", " ", "\\u0000", "\\ud800", "\\udfff\\ud800", "../../secret", "/etc/hostname", "C:\\\\x", "..", "\\u202e"),
     *("\\u001b[31m", "[/x]", "=1+1", "%s%n", "{0.__class__}", "a" * 5000, "con.mp4", "http://127.0.0.1:9/x", "%42"),
     *("'; drop table x; --", "<b>", "&#xD800;", "-->", "F8_E4M3", "BF16"),
@@ -26,7 +26,7 @@ _RAW = (
     *(b'"', b"'", b"<", b">", b"&", b"-->", b"[" * 3000, b'{"a":' * 2000, b"<p>" * 500, b"<" * 3000, b"(" * 2000),
     *(b"1" * 6000, b"\xf0\x9f\xa4\x9f", b"\xe2\x80\xa8", b"<!DOCTYPE a>", b"]]>", b"\\"),
 )
-_VALUES: tuple[Any, ...] = (
+VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 99, 1e308, -1e308, 10**400, 0.5, 2**63, 2**31, float("nan"), float("inf")),
     *("", " ", "x", "\ud800", "\0", "../../secret", "/etc/hostname", "\x1b[31m", "a" * 5000, "é", "F8_E4M3"),
     *([], {}, [[]], [None], [1, 2], ["a", 1], {"a": None}, {"": ""}, [1e308, -1e308], ["..", "x"]),
@@ -83,7 +83,7 @@ def _bytes(content: bytes, chance: random.Random) -> bytes:
 def _token(content: bytes, chance: random.Random) -> bytes:
     """Put a nasty number or text in place of a number, a word or a quoted text."""
     at = chance.choice(list(_TOKEN.finditer(content[:200_000])))
-    new = chance.choice(_NUMBERS + _TEXTS).encode("utf-8", "surrogatepass")
+    new = chance.choice(_NUMBERS + TEXTS).encode("utf-8", "surrogatepass")
     if at[0][:1] in b"\"'" and chance.random() < 0.9:
         new = at[0][:1] + new + at[0][:1]
     return content[: at.start()] + new + content[at.end() :]
@@ -114,7 +114,7 @@ def _changed(value: Any, chance: random.Random) -> Any:
         place = chance.randrange(len(value))
         new = [] if way < 0.1 else [value[place]] * 2 if way < 0.2 else [_changed(value[place], chance)]
         return [*value[:place], *new, *value[place + 1 :]]
-    return chance.choice(_VALUES)
+    return chance.choice(VALUES)
 
 
 def _safetensors_header(content: bytes, chance: random.Random) -> bytes:
@@ -142,7 +142,7 @@ def _sqlite_cell(content: bytes, chance: random.Random) -> bytes:
             change = chance.choice((f'drop table "{table}"', f'alter table "{table}" rename column "{column}" to "zz"'))
             connection.execute(change)
         else:
-            value = chance.choice([each for each in _VALUES if not isinstance(each, list | dict)] + [b"\xff\xfe"])
+            value = chance.choice([each for each in VALUES if not isinstance(each, list | dict)] + [b"\xff\xfe"])
             row = chance.choice([row for (row,) in connection.execute(f'select rowid from "{table}"')] or [0])
             with contextlib.suppress(OverflowError, UnicodeEncodeError):
                 connection.execute(f'update or ignore "{table}" set "{column}" = ? where rowid = ?', (value, row))

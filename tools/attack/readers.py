@@ -1,24 +1,20 @@
 """Mutated files against every reader: only a SignspotError may come out, within a minute and a gigabyte.
 
-What a reader accepts must be sane, too: times within a video, scores in [0, 1], text that can be written again.
-
-Example: python -m tools.attack.readers vtt 17 > input.vtt   (the 17th input of a reader, to look at it)
+`read_mutated` makes one failing input again.
 """
 
-import io
 import json
+import os
+import pickle
 import random
+import re
 import shutil
 import sqlite3
-import sys
-import tarfile
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -42,7 +38,6 @@ from signspot.formats.formats import read_spottings, write
 from signspot.formats.rows import to_rows
 from signspot.io.sandbox import Sandbox
 from signspot.io.text import read_word_list
-from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
@@ -50,10 +45,12 @@ from signspot.models.registry import build
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Exemplar, Grid, LabelSource, Spotting, Track
 from signspot.words.match import Form
-from tools.attack import AttackOptions, Outcome, make_sandbox, read_all
+from tools.attack import MEMORY, AttackOptions, Outcome, make_landmarks, make_sandbox, read_all
 from tools.attack.mutations import mutate
 
 LONGEST_VIDEO = 2**32 / 1000  # seconds
+ENDLESS = 8 << 30  # bytes of an endless file
+MAPPED = ("dictionary embeddings", "track", "gallery")  # their files take address space of their size, but no memory
 Seeds = Callable[[Path], list[bytes]]
 
 
@@ -64,7 +61,7 @@ class Target:
     file: str  # the mutated file's name in its folder
     kind: str  # of mutations
     prepare: Seeds  # makes all that lies around the file, and gives seeds
-    read: Callable[[Path], object]  # given the file
+    read: Callable[[Path], Any]  # given the file; gives what is checked
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
@@ -82,15 +79,37 @@ def attack_reader(name: str, options: AttackOptions, sandbox: Sandbox) -> Outcom
 
 def read_mutated(name: str, number: int, seed: int, folder: Path) -> None:
     """In the sandbox: make the `number`-th input of a reader, and read it."""
-    target = TARGETS[name]
-    path = folder / name.replace(" ", "-") / target.file
-    path.write_bytes(make_input(name, number, seed, path))
-    target.read(path)
+    path = folder / name.replace(" ", "-") / TARGETS[name].file
+    chance = random.Random(f"{seed} {name} {number}")
+    path.write_bytes(mutate(_seeds(name, path), TARGETS[name].kind, chance))
+    check(TARGETS[name].read(path))
 
 
-def make_input(name: str, number: int, seed: int, path: Path) -> bytes:
-    """The `number`-th input of a reader, for the file at `path`."""
-    return mutate(_seeds(name, path), TARGETS[name].kind, random.Random(f"{seed} {name} {number}"))
+def make_endless(name: str, folder: Path) -> Path:
+    """A valid file of a reader that goes on with eight gigabytes of zeros, which take no room on the disk."""
+    path = folder / TARGETS[name].file
+    content = _seeds(name, path)[0]
+    path.write_bytes(pickle.dumps(json.loads(content)) if TARGETS[name].kind == "pickle" else content)
+    os.truncate(path, ENDLESS)
+    return path
+
+
+def read_file(name: str, path: Path) -> None:
+    """In the sandbox: read a file in less than `MEMORY` bytes that are really taken, pages of mapped files included."""
+    before = _memory("VmRSS")
+    try:
+        TARGETS[name].read(path)
+    finally:
+        taken = _memory("VmHWM") - before
+        assert taken < MEMORY, f"{taken:,} bytes of memory were taken"
+
+
+def _memory(kind: str) -> int:
+    """Bytes that this process takes (VmRSS), or took at most (VmHWM); 0 where the system does not say."""
+    with suppress(OSError):
+        found = re.search(rf"^{kind}:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+        return int(found[1]) << 10 if found else 0
+    return 0
 
 
 @cache
@@ -107,89 +126,56 @@ def _json(*values: Any) -> Seeds:
     return _texts(*map(json.dumps, values))
 
 
-# What is accepted is sane.
+def check(value: Any, name: str = "") -> None:
+    """What a reader accepts is sane, at any depth: text that can be written, times within a video, shares in [0, 1]."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, float):
+        highest = {"time": LONGEST_VIDEO, "start": LONGEST_VIDEO, "end": LONGEST_VIDEO, "score": 1, "confidence": 1}
+        assert name not in highest or 0 <= value <= highest[name], f"{name} {value!r:.40}"
+    elif isinstance(value, np.ndarray):
+        assert name != "times" or np.isfinite(value).all(), "times that are no numbers"
+    elif is_dataclass(value):
+        for field in fields(value):
+            check(getattr(value, field.name), field.name)
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            check(key)
+            check(part)
+    elif isinstance(value, list | tuple | Iterator):
+        for part in value:
+            check(part, name)
 
 
-def _sane_times(*times: float | None) -> None:
-    for time in times:
-        assert time is None or 0 <= time <= LONGEST_VIDEO, f"time {time!r:.40}"
-
-
-def _sane_texts(*texts: str) -> None:
-    for text in texts:
-        text.encode()
-
-
-def _sane_spottings(spottings: Iterable[Spotting]) -> None:
-    for row in to_rows(list(spottings)):
-        json.dumps(row, allow_nan=False, ensure_ascii=False).encode()
-
-
-def _read_subtitles(path: Path) -> None:
-    for subtitle in read_subtitles(path):
-        _sane_times(subtitle.start, subtitle.end)
-        _sane_texts(subtitle.text)
-
-
-def _read_labels(path: Path) -> None:
-    for label in read_labels(path.parent, {"a"}):
-        _sane_texts(label.word, label.video)
-        _sane_times(label.time, label.start, label.end)
-        assert 0 <= label.confidence <= 1
-
-
-def _read_signs(path: Path) -> None:
-    for sign in Corpus(path.parent.parent.parent, {}, {}).signs("a"):
-        _sane_texts(sign.word, sign.video, *sign.exemplars)
-        _sane_times(sign.start, sign.end)
-
-
-def _read_exemplars(path: Path) -> None:
-    for name, truth in Corpus(path.parent.parent.parent, {}, {}).exemplar_truths().items():
-        _sane_texts(name, truth.word, truth.sign)
-        _sane_times(truth.start)
-
-
-def _read_corpus(path: Path) -> None:
+def _read_corpus(path: Path) -> Any:
     corpus = open_corpus(path.parent)
-    for name, video in corpus.videos.items():
-        _sane_texts(name, video.signer, video.split)
+    for video in corpus.videos.values():
         for file in (video.video, video.landmarks, video.subtitles):
             assert file is None or file.resolve().is_relative_to(corpus.folder.resolve()), f"{file} is outside"
+    return corpus.videos
 
 
-def _read_dictionary(path: Path) -> None:
-    for exemplar in open_dictionary(path.parent if path.suffix != ".pkl" else path).exemplars:
-        _sane_texts(exemplar.word, exemplar.id, exemplar.signer, exemplar.licence, exemplar.variant)
-        if exemplar.segment is not None:
-            _sane_times(exemplar.segment.start, exemplar.segment.end)
+def _read_dictionary(path: Path) -> Any:
+    return open_dictionary(path.parent if path.suffix != ".pkl" else path).contents
 
 
-def _read_store(path: Path) -> None:
+def _read_store(path: Path) -> Any:
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     with open_store(path.parent, timeout=0) as store:
-        store.settings()
-        store.videos()
-        list(store.queries())
-        _sane_spottings(candidate.as_spotting() for _, candidate in store.evidence())
-        list(stored_spottings(store, 0.5))
+        parts = [store.settings(), list(store.videos()), list(store.queries()), list(stored_spottings(store, 0.5))]
+        return [*parts, _rows([candidate.as_spotting() for _, candidate in store.evidence()])]
 
 
-def _read_track(path: Path) -> None:
-    track = read_track(path)
-    _sane_texts(track.encoder, track.source)
-    assert np.isfinite(track.grid.times).all()
+def _rows(spottings: list[Spotting]) -> list[str]:
+    """Spottings as they are written."""
+    return [json.dumps(row, allow_nan=False, ensure_ascii=False) for row in to_rows(spottings)]
 
 
 def _read_archive(path: Path) -> None:
     for track in open_archive(path.parent).tracks:
-        _sane_texts(track.video, track.encoder)
+        check([track.video, track.encoder])
         assert track.codes is None or len(track.codes) == track.grid.frames
-
-
-def _read_pose(path: Path) -> None:
-    assert np.isfinite(open_landmarks(path).times).all()
 
 
 def _read_packed(path: Path) -> None:
@@ -240,16 +226,8 @@ LABELS = (
 )
 SIGN = {"video": "a", "index": 0, "word": "apple", "start": 1.0, "end": 2.0, "variant": "v", "signer": "s"}
 SIGN |= {"exemplars": ["e1"], "listed": True, "fingerspelled": False, "mouthed": True, "subtitle": 0}
-EXEMPLAR = {
-    "exemplar": "e1",
-    "word": "apple",
-    "start": 0.0,
-    "end": 1.0,
-    "variant": "v",
-    "signer": "s",
-    "sign": "flat",
-    "fingerspelled": False,
-}
+EXEMPLAR = {"exemplar": "e1", "word": "apple", "start": 0.0, "end": 1.0, "variant": "v", "signer": "s", "sign": "flat"}
+EXEMPLAR |= {"fingerspelled": False}
 FETCHED = {"name": "a.mp4", "url": "http://127.0.0.1:9/a", "bytes": 3, "sha256": "0" * 64, "when": "2026"}
 SPLITS = {"train": ["a"], "test": ["b"], "words": {"all": ["x", "y"], "train": ["x"], "test": ["y"]}}
 
@@ -269,13 +247,6 @@ def _corpus(folder: Path) -> list[bytes]:
     paths = {"landmarks": "videos/a.pose", "subtitles": "videos/a.vtt"}
     videos = [{"id": "a", **paths, "signer": "s", "split": "train"}, {"id": "b", "video": "videos/b.mp4"}]
     return [json.dumps({"format": FORMAT, "version": 1, "options": {"words": 3}, "videos": videos}).encode()]
-
-
-def make_landmarks(frames: int) -> Landmarks:
-    """Landmarks of nobody."""
-    shapes = ((33, 4), (21, 3), (21, 3), (len(FACE_POINTS), 3))
-    body, left, right, face = (np.random.default_rng(0).random((frames, *shape), np.float32) for shape in shapes)
-    return Landmarks(body, left, right, face, np.arange(frames) / 25, (64, 48))
 
 
 def _pose(folder: Path) -> list[bytes]:
@@ -341,26 +312,18 @@ def _weights(folder: Path) -> list[bytes]:
     return [path.read_bytes()]
 
 
-def _zip(folder: Path) -> list[bytes]:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("videos/a.mp4", b"film" * 50)
-        archive.writestr("videos/b.pose", b"landmarks")
-    return [file.getvalue()]
+def _packed(kind: str) -> Seeds:
+    def prepare(folder: Path) -> list[bytes]:
+        (folder / "packed" / "videos").mkdir(parents=True)
+        (folder / "packed" / "videos" / "a.mp4").write_bytes(b"film" * 50)
+        (folder / "packed" / "b.pose").write_bytes(b"landmarks")
+        return [Path(shutil.make_archive(str(folder / "seed"), kind, folder / "packed")).read_bytes()]
+
+    return prepare
 
 
-def _tar(folder: Path) -> list[bytes]:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:gz") as tape:
-        for name in ("videos/a.mp4", "b.pose"):
-            entry = tarfile.TarInfo(name)
-            entry.size = 4
-            tape.addfile(entry, io.BytesIO(b"film"))
-    return [file.getvalue()]
-
-
-def _read_spottings(path: Path) -> None:
-    _sane_spottings(read_spottings(path))
+def _read_spottings(path: Path) -> Any:
+    return _rows(read_spottings(path))
 
 
 _SPOTTINGS = {".jsonl": "lines", ".csv": "text", ".vtt": "text", ".via.json": "json", ".bobsl.json": "json"}
@@ -370,37 +333,33 @@ TARGETS: dict[str, Target] = {
     "bobsl": Target("x.json", "json", _json(COLUMNS, BOBSL), _read_spottings),
     "bobsl pickle": Target("x.pkl", "pickle", _json(COLUMNS), _read_spottings),
     "ecv": Target("x.ecv", "text", _texts(ECV), read_vocabulary),
-    "srt": Target("x.srt", "text", _texts(SRT), _read_subtitles),
-    "vtt": Target("x.vtt", "text", _texts(VTT), _read_subtitles),
-    "ttml": Target("x.ttml", "text", _texts(TTML), _read_subtitles),
-    "labels": Target("labels/x.jsonl", "lines", _json(*LABELS), _read_labels),
+    "srt": Target("x.srt", "text", _texts(SRT), read_subtitles),
+    "vtt": Target("x.vtt", "text", _texts(VTT), read_subtitles),
+    "ttml": Target("x.ttml", "text", _texts(TTML), read_subtitles),
+    "labels": Target("labels/x.jsonl", "lines", _json(*LABELS), lambda path: read_labels(path.parent, {"a"})),
     "corpus.json": Target("corpus.json", "json", _corpus, _read_corpus),
     "splits.json": Target("splits.json", "json", _json(SPLITS), read_splits),
-    "truth": Target("truth/signs/a.jsonl", "lines", _json(SIGN), _read_signs),
-    "truth of exemplars": Target("truth/exemplars/a.jsonl", "lines", _json(EXEMPLAR), _read_exemplars),
+    "truth": Target(
+        "truth/signs/a.jsonl", "lines", _json(SIGN), lambda path: Corpus(path.parents[2], {}, {}).signs("a")
+    ),
+    "truth of exemplars": Target(
+        "truth/exemplars/a.jsonl",
+        "lines",
+        _json(EXEMPLAR),
+        lambda path: Corpus(path.parents[2], {}, {}).exemplar_truths(),
+    ),
     "dictionary.json": Target("dictionary.json", "json", _dictionary, _read_dictionary),
     "dictionary table": Target("dictionary.csv", "text", _table, _read_dictionary),
     "dictionary embeddings": Target("embeddings.safetensors", "safetensors", _embeddings, _read_dictionary),
     "bsldict": Target("bsldict_v1.pkl", "pickle", _json(BSLDICT), _read_dictionary),
     "fetched.jsonl": Target("fetched.jsonl", "lines", _json(FETCHED), lambda path: read_manifest(path.parent)),
     "store": Target("annotations.sqlite", "sqlite", _store, _read_store),
-    "track": Target("x.safetensors", "safetensors", _track, _read_track),
+    "track": Target("x.safetensors", "safetensors", _track, read_track),
     "gallery": Target("x.safetensors", "safetensors", _gallery, read_gallery),
     "archive": Target("x.safetensors", "safetensors", _track, _read_archive),
-    "pose": Target("x.pose", "bytes", _pose, _read_pose),
+    "pose": Target("x.pose", "bytes", _pose, lambda path: check(open_landmarks(path).times, "times")),
     "encoder weights": Target("x.safetensors", "safetensors", _weights, load_encoder),
     "word list": Target("x.txt", "text", _texts("apple\nice cream\n", "\ufeffBär\r\n"), read_word_list),
-    "zip to forget in": Target("x.zip", "bytes", _zip, _read_packed),
-    "tar to forget in": Target("x.tar.gz", "bytes", _tar, _read_packed),
+    "zip to forget in": Target("x.zip", "bytes", _packed("zip"), _read_packed),
+    "tar to forget in": Target("x.tar.gz", "bytes", _packed("gztar"), _read_packed),
 }
-
-
-def main() -> None:
-    """Write one input of a reader to stdout."""
-    name, number, seed = (*sys.argv[1:], "0")[:3]
-    with TemporaryDirectory() as folder:
-        sys.stdout.buffer.write(make_input(name, int(number), int(seed), Path(folder) / TARGETS[name].file))
-
-
-if __name__ == "__main__":
-    main()

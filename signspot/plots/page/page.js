@@ -41,7 +41,7 @@ function follow() {
   }
 }
 
-function drawAxes(chart, width, place, up) {
+function drawAxes(chart, width, place, up, threshold) {
   const size = timeStep(duration, width);
   for (let at = 0; at <= duration + 1e-9; at += size) {
     svg(chart, "line", { class: "grid", x1: place(at), x2: place(at), y1: TOP, y2: HEIGHT - BOTTOM });
@@ -51,8 +51,9 @@ function drawAxes(chart, width, place, up) {
     svg(chart, "line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: up(score), y2: up(score) });
     svg(chart, "text", { x: LEFT - 6, y: up(score) + 4, "text-anchor": "end" }, score.toFixed(1));
   }
-  const y = up(data.threshold);
-  svg(chart, "line", { class: "threshold", x1: LEFT, x2: width - RIGHT, y1: y, y2: y });
+  if (threshold === null) return;
+  const line = { class: "threshold", x1: LEFT, x2: width - RIGHT, y1: up(threshold), y2: up(threshold) };
+  svg(svg(chart, "line", line), "title", {}, "threshold " + threshold.toFixed(2));
 }
 
 function drawSpotting(chart, spotting, place, up) {
@@ -78,7 +79,7 @@ function drawPanel(panel, number) {
   const up = (score) => TOP + ((1 - score) / (1 - data.low)) * (HEIGHT - TOP - BOTTOM);
   holder.replaceChildren();
   const chart = svg(holder, "svg", { width, height: HEIGHT, role: "group", "aria-label": "Score of " + panel.word });
-  drawAxes(chart, width, place, up);
+  drawAxes(chart, width, place, up, panel.threshold);
   const peaks = data.spottings.filter((s) => s.panel === number).map((s) => drawSpotting(chart, s, place, up));
   for (const curve of [...panel.curves].sort((a, b) => a.best - b.best)) {
     if (curve.hidden) continue;

@@ -1,5 +1,5 @@
-// A text field that completes words of a dictionary, with a picture of each sign; after the ARIA combobox pattern.
-import { ask, element, path, picture, t } from "./bench.js";
+// A text field that completes words of a dictionary, with a thumbnail of each sign; after the ARIA combobox pattern.
+import { ask, element, path, t, wordThumbnail } from "./bench.js";
 
 export function combobox(input, list, dictionary, chosen) {
   let at = -1, asked = 0;
@@ -11,10 +11,10 @@ export function combobox(input, list, dictionary, chosen) {
     at = -1;
   }
 
-  function mark(place) {
+  function mark(index) {
     const options = list.querySelectorAll("[role=option]");
     if (!options.length) return;
-    at = (place + options.length) % options.length;
+    at = (index + options.length) % options.length;
     options.forEach((option, k) => option.setAttribute("aria-selected", String(k === at)));
     input.setAttribute("aria-activedescendant", options[at].id);
     options[at].scrollIntoView({ block: "nearest" });
@@ -27,21 +27,21 @@ export function combobox(input, list, dictionary, chosen) {
   }
 
   function option(word, k, prefix = "") {
-    const image = element("img", { alt: "", loading: "lazy", src: picture(dictionary(), word) });
+    const image = element("img", { alt: "", loading: "lazy", src: wordThumbnail(dictionary(), word) });
     image.addEventListener("error", () => image.removeAttribute("src"));
-    const made = element("li", { role: "option", id: "option-" + k, "aria-selected": "false" }, image, element("span", {}, prefix + word));
-    made.addEventListener("mousedown", (event) => { event.preventDefault(); take(word); });
-    return made;
+    const item = element("li", { role: "option", id: "option-" + k, "aria-selected": "false" }, image, element("span", {}, prefix + word));
+    item.addEventListener("mousedown", (event) => { event.preventDefault(); take(word); });
+    return item;
   }
 
   async function show() {
-    const turn = ++asked;
+    const request = ++asked;
     const text = input.value.trim();
     if (!dictionary()) return;
-    const found = await ask("GET", "/api/words/" + path(dictionary()) + "?q=" + encodeURIComponent(text)).catch(() => null);
-    if (!found || turn !== asked || document.activeElement !== input) return;
-    const prefix = found.words.length ? "" : t("meant") + " ";
-    const words = found.words.length ? found.words : found.meant;
+    const answer = await ask("GET", "/api/words/" + path(dictionary()) + "?q=" + encodeURIComponent(text)).catch(() => null);
+    if (!answer || request !== asked || document.activeElement !== input) return;
+    const prefix = answer.words.length ? "" : t("meant") + " ";
+    const words = answer.words.length ? answer.words : answer.meant;
     list.replaceChildren(...words.map((word, k) => option(word, k, prefix)));
     list.hidden = !words.length;
     input.setAttribute("aria-expanded", String(words.length > 0));

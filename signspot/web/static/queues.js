@@ -1,12 +1,9 @@
-// All queues; a new one of an annotation run.
-import { ask, problem } from "./bench.js";
+// All queues, with counts that are refreshed; a new queue of an annotation run.
+import { ask, refreshParts, submitOnce } from "./bench.js";
 
 const form = document.getElementById("new");
-if (form) form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const { share, ...values } = Object.fromEntries(new FormData(form));
-  try {
-    const made = await ask("POST", "/api/queues", { ...values, share: Number(share) / 100 });
-    location.href = "/verify/" + made.id;
-  } catch (error) { problem(error); }
+if (form) submitOnce(form, async ({ share, ...values }) => {
+  const queue = await ask("POST", "/api/queues", { ...values, share: Number(share) / 100 });
+  location.href = "/verify/" + queue.id;
 });
+setInterval(refreshParts, 5000);

@@ -1,51 +1,99 @@
-// A recording that the server looks at while it is being made: pictures of the camera go out as they come, unmirrored.
+// The camera and its recordings. Landmarks are estimated by the server, which gets frames while they are recorded, or in
+// this page (page_recorder.js); frames are never mirrored.
 import { ask, RequestError } from "./bench.js";
 
-const APART = 36, QUALITY = 0.88, LARGEST = 640; // milliseconds between pictures, of JPEG, pixels of the longer side
+const INTERVAL = 36, LARGEST = 640; // milliseconds between frames; pixels of the longer side
+const QUALITY = 0.88; // of JPEG
+export const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-export class LiveRecording {
-  // `film`: shows the camera; `seen`: told what the server saw last.
-  constructor(film, seen) {
-    this.film = film;
-    this.seen = seen;
+export const openCamera = () => navigator.mediaDevices.getUserMedia({ video: { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 25 } }, audio: false });
+
+// Records some seconds of a camera as a video.
+function recordVideo(stream, seconds, atEnd = () => {}) {
+  return new Promise((resolve) => {
+    const kind = ["video/webm;codecs=vp8", "video/webm", "video/mp4"].find((type) => MediaRecorder.isTypeSupported(type));
+    const recorder = new MediaRecorder(stream, { mimeType: kind, videoBitsPerSecond: 2_500_000 }), parts = [];
+    recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
+    recorder.addEventListener("stop", () => resolve(new Blob(parts, { type: kind })));
+    recorder.start();
+    setTimeout(() => { atEnd(); recorder.stop(); }, 1000 * seconds);
+  });
+}
+
+// Counts down while frames are processed already, waits for the models, and records. `output`: shows the countdown;
+// `loading` and `started` are called while the models are loaded and when the recording begins.
+export async function record(recording, stream, seconds, output, { loading, started, ended }) {
+  recording.interval = 180;
+  recording.watch();
+  for (const number of ["3", "2", "1"]) { output.textContent = number; await wait(700); }
+  output.textContent = "";
+  if (!recording.processed) loading();
+  for (let tries = 0; !recording.processed && !recording.error && tries < 600; tries++) await wait(100);
+  output.classList.add("recording");
+  started();
+  recording.begin();
+  const video = await recordVideo(stream, seconds, () => { recording.stop(); ended(); });
+  output.classList.remove("recording");
+  return video;
+}
+
+// Frames of a <video> at regular times; subclasses process them in `take(now)`.
+export class Recording {
+  constructor(video, report) {
+    this.video = video;
+    this.report = report; // called with what is visible in the last processed frame
     this.canvas = document.createElement("canvas");
     this.waiting = [];
-    this.sending = null;
     this.error = null;
-    this.zero = Infinity; // when the recording began; before, pictures are of the countdown
-    this.apart = APART;
-    this.opened = ask("POST", "/api/recordings").then((made) => { this.id = made.id; });
-    this.opened.catch((error) => { this.error = error; });
+    this.processed = false;
+    this.zero = Infinity; // when the recording began; frames before are of the countdown
+    this.interval = INTERVAL;
   }
 
-  // Takes pictures until `stop`; those before `begin` only warm the server up and say whether hands are in view.
   watch() {
     this.running = true;
-    this.last = -Infinity;
-    const turn = (now) => {
+    let last = -Infinity;
+    const take = (now) => {
       if (!this.running) return;
-      if (now - this.last >= this.apart) { this.last = now; this.take(now); }
+      if (now - last >= this.interval) { last = now; this.take(now); }
       next();
     };
-    const next = () => (this.film.requestVideoFrameCallback ? this.film.requestVideoFrameCallback(turn) : setTimeout(() => turn(performance.now()), APART));
+    const next = () => (this.video.requestVideoFrameCallback ? this.video.requestVideoFrameCallback(take) : setTimeout(() => take(performance.now()), INTERVAL));
     next();
   }
 
   begin() {
     this.zero = performance.now();
-    this.apart = APART;
+    this.interval = INTERVAL;
+  }
+
+  // Fits the canvas to the video; false while the camera gives no frame.
+  fit() {
+    const width = this.video.videoWidth, height = this.video.videoHeight, share = Math.min(1, LARGEST / Math.max(width, height));
+    if (width && this.canvas.width !== Math.round(width * share)) Object.assign(this.canvas, { width: Math.round(width * share), height: Math.round(height * share) });
+    return Boolean(width);
+  }
+
+  stop() {
+    this.running = false;
+  }
+}
+
+// A recording whose frames are sent to the server, which estimates landmarks as they arrive.
+export class LiveRecording extends Recording {
+  constructor(video, report, allFrames = false) {
+    super(video, report);
+    this.sending = null;
+    this.opened = ask("POST", "/api/recordings" + (allFrames ? "?all_frames=true" : "")).then((answer) => { this.id = answer.id; });
+    this.opened.catch((error) => { this.error = error; });
   }
 
   take(now) {
-    const wide = this.film.videoWidth, high = this.film.videoHeight;
-    if (!wide) return;
-    const share = Math.min(1, LARGEST / Math.max(wide, high)), canvas = this.canvas;
-    if (canvas.width !== Math.round(wide * share)) { canvas.width = Math.round(wide * share); canvas.height = Math.round(high * share); }
-    canvas.getContext("2d").drawImage(this.film, 0, 0, canvas.width, canvas.height);
-    const since = Number.isFinite(this.zero) ? now - this.zero : now - 2e9;
-    const slot = { time: Math.round(since), picture: null };
-    this.waiting.push(slot);
-    slot.made = new Promise((resolve) => canvas.toBlob((picture) => { slot.picture = picture; resolve(); }, "image/jpeg", QUALITY));
+    if (!this.fit()) return;
+    this.canvas.getContext("2d").drawImage(this.video, 0, 0, this.canvas.width, this.canvas.height);
+    const frame = { time: Math.round(Number.isFinite(this.zero) ? now - this.zero : now - 2e9), image: null };
+    this.waiting.push(frame);
+    frame.encoded = new Promise((resolve) => this.canvas.toBlob((image) => { frame.image = image; resolve(); }, "image/jpeg", QUALITY));
     this.send();
   }
 
@@ -58,33 +106,40 @@ export class LiveRecording {
     try { await this.opened; } catch { return; }
     while (this.waiting.length && !this.error) {
       const batch = this.waiting.splice(0, 30), parts = [];
-      for (const { made } of batch) await made;
-      for (const { time, picture } of batch) {
-        if (!picture) continue;
+      for (const { encoded } of batch) await encoded;
+      for (const { time, image } of batch) {
+        if (!image) continue;
         const head = new DataView(new ArrayBuffer(8));
         head.setInt32(0, time, true);
-        head.setUint32(4, picture.size, true);
-        parts.push(head.buffer, picture);
+        head.setUint32(4, image.size, true);
+        parts.push(head.buffer, image);
       }
-      const answer = await fetch(`/api/recordings/${this.id}/pictures`, { method: "PUT", headers: { "X-Signspot": "1" }, body: new Blob(parts) }).catch((error) => error);
-      const said = answer.ok ? await answer.json() : await answer.json?.().catch(() => ({}));
-      if (answer.ok) { this.looked = said.looked; this.seen(said); }
-      else this.error = new RequestError((said && said.error) || String(answer.statusText || answer), answer.status || 0);
+      const answer = await fetch(`/api/recordings/${this.id}/frames`, { method: "PUT", headers: { "X-Signspot": "1" }, body: new Blob(parts) }).catch((error) => error);
+      const content = answer.ok ? await answer.json() : await answer.json?.().catch(() => ({}));
+      if (answer.ok) { this.processed = content.processed; this.report(content); }
+      else this.error = new RequestError((content && content.error) || String(answer.statusText || answer), answer.status || 0);
     }
   }
 
-  stop() {
-    this.running = false;
+  // Waits until every frame is sent.
+  async sent() {
+    while (!this.error && (this.waiting.length || this.sending)) await this.send();
+    if (this.error) throw this.error;
   }
 
-  // What the server finds; it has looked at most pictures already.
+  // The server's answer; it has processed most frames already.
   async search(query) {
-    while (this.waiting.length || this.sending) await this.send();
-    if (this.error) throw this.error;
+    await this.sent();
     return ask("POST", `/api/recordings/${this.id}/search?${query}`);
   }
 
-  forget() {
+  // Waits for the landmarks: seconds, and the share of frames in which hands are visible.
+  async end() {
+    await this.sent();
+    return ask("POST", `/api/recordings/${this.id}/end`);
+  }
+
+  remove() {
     this.stop();
     this.opened.then(() => ask("DELETE", `/api/recordings/${this.id}`)).catch(() => {});
   }

@@ -1,4 +1,4 @@
-// Body and hands drawn over a film; in time with it.
+// Body and hands drawn over a video, in step with it.
 import { ask, data, element, path } from "./bench.js";
 
 const LIMBS = [[1, 2], [1, 3], [3, 5], [2, 4], [4, 6]];
@@ -70,8 +70,8 @@ export class Skeleton {
   }
 }
 
-// Landmarks without a film, played as if they were one: what pages ask of a <video>, drawn as a skeleton.
-export class LandmarkFilm extends EventTarget {
+// Plays landmarks that have no video: the interface of a <video>, drawn as a skeleton.
+export class LandmarkPlayer extends EventTarget {
   constructor(canvas, address) {
     super();
     this.root = canvas;
@@ -115,10 +115,10 @@ export class LandmarkFilm extends EventTarget {
   }
 }
 
-// Shows a sign on a screen, a <video> with a canvas over it: its film, or a moving skeleton where `address` is null.
-// Gives what plays: the <video>, or a `LandmarkFilm` with the same manners.
-export function onScreen(video, canvas, address, skeleton) {
-  canvas.classList.toggle("bones", !address);
+// Shows a sign in a <video> with a canvas over it: its video, or a moving skeleton if `address` is null.
+// Returns the player: the <video>, or a `LandmarkPlayer` with the same interface.
+export function showSign(video, canvas, address, skeleton) {
+  canvas.classList.toggle("skeleton", !address);
   video.hidden = !address;
   if (address) {
     if (video.getAttribute("src") !== address) video.src = address;
@@ -126,24 +126,24 @@ export function onScreen(video, canvas, address, skeleton) {
   }
   video.pause();
   video.removeAttribute("src");
-  return new LandmarkFilm(canvas, skeleton);
+  return new LandmarkPlayer(canvas, skeleton);
 }
 
-export const exemplarBones = (dictionary, id) => () => `/api/skeleton/exemplar/${path(dictionary)}?id=${encodeURIComponent(id)}`;
-export const videoBones = (name) => (a, b) => `/api/skeleton/video/${path(name)}?start=${a}&end=${b}`;
-export const isBones = (name) => !data.pixels || name.toLowerCase().endsWith(".pose"); // where people are not shown, all are
+export const exemplarSkeleton = (dictionary, id) => () => `/api/skeleton/exemplar/${path(dictionary)}?id=${encodeURIComponent(id)}`;
+export const videoSkeleton = (name) => (a, b) => `/api/skeleton/video/${path(name)}?start=${a}&end=${b}`;
+export const isLandmarks = (name) => !data.pixels || name.toLowerCase().endsWith(".pose"); // all are, if people may not be shown
 
 let touched = null;
-// A small picture of a sign that plays while it is pointed at or focused. `film`: its address, or null; `bones`: of its
-// landmarks, where there is no film; `span`: the seconds of it that are played again and again, if not all.
-export function livePicture(holder, image, { film, bones, span }) {
+// A thumbnail of a sign that plays while it is pointed at or focused. `video`: its address, or null; `skeleton`: of its
+// landmarks, for signs without a video; `span`: the seconds that are repeated, if not all.
+export function livePreview(holder, image, { video, skeleton, span }) {
   let player = null;
-  const still = element("span", { class: "picture" }, image);
+  const still = element("span", { class: "thumbnail" }, image);
   image.addEventListener("error", () => image.classList.add("missing"));
   const play = () => {
     if (player) return;
-    if (film && data.pixels) player = element("video", { muted: true, loop: true, playsInline: true, src: film });
-    else { player = new LandmarkFilm(element("canvas", { class: "bones", "aria-hidden": "true" }), bones); player.loop = true; }
+    if (video && data.pixels) player = element("video", { muted: true, loop: true, playsInline: true, src: video });
+    else { player = new LandmarkPlayer(element("canvas", { class: "skeleton", "aria-hidden": "true" }), skeleton); player.loop = true; }
     if (span) {
       player.currentTime = span[0];
       player.addEventListener("timeupdate", () => { if (player && (player.currentTime > span[1] || player.currentTime < span[0] - 0.3)) player.currentTime = span[0]; });
@@ -159,7 +159,7 @@ export function livePicture(holder, image, { film, bones, span }) {
   };
   holder.addEventListener("pointerenter", (event) => {
     if (event.pointerType !== "touch") return play();
-    if (touched) touched(); // fingers do not hover: the sign that was touched last plays
+    if (touched) touched(); // there is no hovering on a touch screen: the sign that was touched last plays
     touched = rest;
     play();
   });

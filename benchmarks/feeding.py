@@ -1,0 +1,83 @@
+"""Feeding an RGB trunk: clips out of the store of images into batches, by how many processes make them."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+
+import cv2
+import numpy as np
+import torch
+
+from benchmarks.isolation import Call, run_on
+from benchmarks.rows import Comparison, against, rounded
+from benchmarks.sizes import Sizes
+from signspot.models.encoder import SignEncoder
+from signspot.training.loop import made_batches
+from signspot.training.rgb import RgbTask, initial_trunk
+from signspot.training.rgb_clips import ImageStore, RgbBatches, RgbBatchOptions, RgbConfig, RgbSign, RgbSigns
+from signspot.video.writer import VideoWriter
+
+_WORKERS = (1, 2)
+_FRAMES = 25  # of a sign
+_SIGNS = 24
+
+
+def feeding_rows(sizes: Sizes) -> list[Comparison]:
+    """Bytes of a sign against those of its pixels, and clips per second by workers."""
+    done = run_on(Call("feeding:feed", {"side": sizes.rgb_side, "batches": 4 * sizes.rounds}), 2, apart=sizes.apart)
+    values, what = done.values, f"clips of 16 × {sizes.rgb_side}²"
+    rows = [
+        Comparison(
+            "Training",
+            f"a stored sign of {_FRAMES} frames, against its pixels",
+            against(values["stored"] / 1e3, values["pixels"] / 1e3, "kB"),
+            values["stored"] / values["pixels"],
+        )
+    ]
+    return rows + [
+        Comparison(
+            "Training",
+            f"{what}, decoded and augmented: {workers} processes that make batches against the one that trains",
+            f"{against(values[f'{workers} workers'], values['0 workers'], 'clips per second on the clock')}; "
+            f"{rounded(1000 * values['clip'])} ms of a core for each",
+            values[f"{workers} workers"] / values["0 workers"],
+        )
+        for workers in _WORKERS
+    ]
+
+
+def feed(side: int, batches: int) -> dict[str, float]:
+    """Bytes of a sign, seconds of a core for a clip, and clips per second by workers."""
+    with TemporaryDirectory() as folder:
+        task = make_task(Path(folder), side)
+        (stored,) = (path.stat().st_size for path in Path(folder).glob("*.jpegs"))
+        began = process_time()
+        task.batch(0)
+        clips = task.config.batch.clips
+        numbers = {"clip": (process_time() - began) / clips, "stored": stored / _SIGNS}
+        numbers["pixels"] = float(_FRAMES * 3 * task.batches.signs.continuous[0].images[:1][0].shape[0] ** 2)
+        for workers in (0, *_WORKERS):
+            ready, steps = made_batches(task, range(batches + 1), workers, torch.device("cpu")), 0
+            next(ready)  # processes are started
+            start = perf_counter()
+            steps = sum(1 for _ in ready)
+            numbers[f"{workers} workers"] = steps * clips / (perf_counter() - start)
+    return numbers
+
+
+def make_task(folder: Path, side: int) -> RgbTask:
+    """A task of random signs, of which images are smooth with a little noise, as video is."""
+    random = np.random.default_rng(0)
+    film = folder / "film.mp4"
+    with VideoWriter(film, 25.0, (320, 240)) as writer:
+        for _ in range(_FRAMES * _SIGNS):
+            smooth = cv2.resize(random.integers(0, 256, (12, 16, 3), np.uint8), (320, 240))
+            writer.add(np.clip(smooth + random.normal(0, 4, smooth.shape), 0, 255).astype(np.uint8))
+    store = ImageStore(folder, 25.0, side)
+    cut = store.segments(film, [number * _FRAMES / 25 for number in range(_SIGNS)], _FRAMES)
+    signs = tuple(RgbSign(images, number % 4, 0.0, "film") for number, images in enumerate(cut))
+    config = RgbConfig(
+        model={"image_size": side, "width": 0.1}, batch=RgbBatchOptions(clips=4, dictionary=0.0), epochs=1
+    )
+    module: SignEncoder = initial_trunk(config, 4)
+    return RgbTask(config, module, RgbBatches(RgbSigns(("a", "b", "c", "d"), signs, ()), config, 16, side))

@@ -1,0 +1,179 @@
+"""The page of results: tables, and the paper's claims with intervals over words; written from kept cells alone."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from experiments.paper.cells import Cell, KeptCells, Result
+from signspot.metrics.bootstrap import Interval, bootstrap_mean
+from signspot.metrics.ranking import Group
+
+Relation = Literal["above", "alike"]
+ALIKE = 0.03  # the paper calls a difference of 2.0 points of mAP insignificant, and one of 3.2 an improvement
+MISSING = "not measured yet"
+Measured = Sequence[tuple[Cell, Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A measure of one part of a row's cells."""
+
+    part: str
+    measure: str
+    heading: str
+    weighting: Literal["group", "instance"] = "group"  # mean over words, or over all queries
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: its cells by part, such as seen and unseen words, and what the paper reports by column."""
+
+    titles: tuple[str, ...]
+    cells: Mapping[str, Sequence[Cell]]
+    paper: Mapping[str, float] = field(default_factory=dict)  # heading of the column → per cent
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something that the paper finds, or that a control asks: one row is above another, or they are alike."""
+
+    text: str
+    paper: str  # its numbers; empty: a control of ours
+    column: str  # heading
+    first: int  # row
+    second: int  # row
+    relation: Relation = "above"
+    remark: str = ""  # said where it does not hold, or is not decided
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the paper, with the claims that it is to decide."""
+
+    name: str  # on the command line
+    title: str
+    headings: tuple[str, ...]  # of the titles of rows
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    claims: tuple[Claim, ...] = ()
+    counts: tuple[str, ...] = ()  # shown beside: what was learned from
+    note: str = ""
+
+    def cells(self) -> list[Cell]:
+        """All cells, each once."""
+        every = [cell for row in self.rows for part in row.cells.values() for cell in part]
+        return list({str(cell.key): cell for cell in every}.values())
+
+    def column(self, heading: str) -> Column:
+        """A column by its heading."""
+        return next(each for each in self.columns if each.heading == heading)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim with its difference: holds, does not hold, undecided, or not measured yet."""
+
+    claim: Claim
+    answer: str
+    ours: str
+    why: str
+
+
+def values_of(measured: Measured, column: Column) -> dict[Group, list[float]]:
+    """(corpus, word) → all values, seed after seed."""
+    found: dict[Group, list[float]] = {}
+    for cell, result in measured:
+        for word, own in result.values.get(column.measure, {}).items():
+            found.setdefault((cell.corpus, word), []).extend(own)
+    return found
+
+
+def difference(first: Measured, second: Measured, column: Column) -> dict[int, dict[Group, list[float]]]:
+    """By corpus and word, by how much one row is above another; only what both have been measured on."""
+    both = {(cell.corpus, cell.seed) for cell, _ in first} & {(cell.corpus, cell.seed) for cell, _ in second}
+    one, other = (
+        values_of([(cell, result) for cell, result in each if (cell.corpus, cell.seed) in both], column)
+        for each in (first, second)
+    )
+    gaps: dict[int, dict[Group, list[float]]] = {}
+    for group in one.keys() & other.keys():
+        corpus = group[0]  # type: ignore[index]  # as `values_of` makes them
+        gaps.setdefault(corpus, {})[group] = [statistics.fmean(one[group]) - statistics.fmean(other[group])]
+    return gaps
+
+
+def judge(claim: Claim, table: Table, kept: KeptCells) -> Verdict:
+    """Decide a claim by the interval over words of the difference."""
+    column = table.column(claim.column)
+    first, second = (_measured(table.rows[row], column, kept) for row in (claim.first, claim.second))
+    by_corpus = difference(first, second, column)
+    if not by_corpus:
+        return Verdict(claim, MISSING, "–", "")
+    gap = bootstrap_mean({group: own for each in by_corpus.values() for group, own in each.items()})
+    one, other = (bootstrap_mean(values_of(each, column)).value for each in (first, second))
+    ours = f"{percent(gap, sign='+')} ({100 * one:.1f} and {100 * other:.1f})"
+    each = ", ".join(f"{100 * bootstrap_mean(by_corpus[corpus]).value:+.1f}" for corpus in sorted(by_corpus))
+    words, seeds = sum(map(len, by_corpus.values())), len({cell.seed for cell, _ in first})
+    if claim.relation == "alike":
+        low, high = -ALIKE, ALIKE
+        inside, outside = low <= gap.low and gap.high <= high, gap.high < low or gap.low > high
+        answer = "holds" if inside else "does not hold" if outside else "undecided"
+        said = f"within ± {100 * ALIKE:.0f} points" if inside else f"not within ± {100 * ALIKE:.0f} points for sure"
+    else:
+        answer = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "undecided"
+        said = {"holds": "the interval is above 0", "does not hold": "it is below 0"}.get(answer, "it holds 0")
+    why = f"{said}; by corpus {each}; {words} words, {seeds} {'seed' if seeds == 1 else 'seeds'}"
+    return Verdict(claim, answer, ours, why + (f". {claim.remark}" if claim.remark and answer != "holds" else ""))
+
+
+def _measured(row: Row, column: Column, kept: KeptCells) -> Measured:
+    return [(cell, result) for cell in row.cells.get(column.part, ()) if (result := kept.read(cell)) is not None]
+
+
+def percent(interval: Interval, sign: str = "") -> str:
+    """A share in per cent with its interval."""
+    low, high = 100 * interval.low, 100 * interval.high
+    return f"{100 * interval.value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
+
+
+def table_text(table: Table, kept: KeptCells) -> str:
+    """A table in Markdown: ours with intervals over words, the paper's in brackets."""
+    headings = [*table.headings, *table.counts, *(column.heading for column in table.columns)]
+    lines = [f"### {table.title}", "", *_line(headings), "|" + "---|" * len(headings)]
+    done = total = 0
+    for row in table.rows:
+        measured = {column: _measured(row, column, kept) for column in table.columns}
+        first = next((each for each in measured.values() if each), [])
+        counts = [[r.counts[name] for _, r in first if name in r.counts] for name in table.counts]
+        shown = [f"{statistics.fmean(own):,.0f}" if own else "–" for own in counts]
+        shown += [_shown(measured[column], column, row.paper.get(column.heading)) for column in table.columns]
+        lines += _line([*row.titles, *shown])
+        own = list({str(cell.key): cell for part in row.cells.values() for cell in part}.values())
+        done, total = done + sum(kept.read(cell) is not None for cell in own), total + len(own)
+    said = f"`{table.name}`: {done} of {total} cells are measured. {table.note}".strip()
+    return "\n".join([*lines, "", said, ""])
+
+
+def _shown(measured: Measured, column: Column, paper: float | None) -> str:
+    values = values_of(measured, column)
+    ours = percent(bootstrap_mean(values, weighting=column.weighting)) if values else MISSING
+    return ours + (f" ({paper:g})" if paper is not None else "")
+
+
+def _line(cells: Sequence[str]) -> list[str]:
+    return [f"| {' | '.join(cells)} |"]
+
+
+def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> str:
+    """The whole page: every claim with its verdict, then every table."""
+    verdicts = [judge(claim, table, kept) for table in tables for claim in table.claims]
+    counts = {answer: sum(each.answer == answer for each in verdicts) for answer in _ANSWERS}
+    lines = [introduction, "", "## Claims", "", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), ""]
+    lines += [*_line(["claim", "the paper", "ours: difference, and both", "verdict", "why"]), "|" + "---|" * 5]
+    for each in verdicts:
+        lines += _line([each.claim.text, each.claim.paper or "(control)", each.ours, f"**{each.answer}**", each.why])
+    return "\n".join([*lines, "", "## Tables", "", *(table_text(table, kept) for table in tables)])
+
+
+_ANSWERS = ("holds", "does not hold", "undecided", MISSING)

@@ -1,0 +1,26 @@
+"""Four commands that fill one fresh cache at once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "signspot", "spot")
+
+
+def test_four_processes_share_a_fresh_cache(corner: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "SIGNSPOT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    arguments = (corner / "footage.pose", corner / "signs", "--threshold", "0.5", "--json")
+    command = [*COMMAND, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    runs = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) for _ in range(4)]
+    ends = [(*run.communicate(), run.returncode) for run in runs]
+    assert {(errors, code) for _, errors, code in ends} == {(ends[0][1], 0)}
+    alone = subprocess.run([*command, "--no-cache"], capture_output=True, text=True, env=environment, check=True)
+    assert alone.stdout
+    assert {output for output, _, _ in ends} == {alone.stdout}
+    files = {path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()}
+    assert files
+    assert not [name for name in files if "signspot-part" in name]
+    again = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert again.stdout == alone.stdout

@@ -1,0 +1,77 @@
+"""The page: paired differences and verdicts worked by hand; what is missing is said."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.paper.cells import Cell, KeptCells, Result
+from experiments.paper.page import MISSING, Claim, Column, Row, Table, difference, judge, page_text, table_text
+
+COLUMN = Column("seen", "mAP", "seen mAP")
+
+
+def cell(name: str, values: dict[str, list[float]], corpus: int = 0, seed: int = 0) -> Cell:
+    return Cell(
+        corpus, seed, {"name": name, "corpus": corpus, "seed": seed}, lambda: Result({"mAP": values}, {"items": 9})
+    )
+
+
+def table(good: list[Cell], poor: list[Cell], relation: str = "above") -> Table:
+    rows = (Row(("good",), {"seen": good}, {"seen mAP": 47.93}), Row(("poor",), {"seen": poor}))
+    claim = Claim("good is above poor", "47.9, 44.7", "seen mAP", 0, 1, relation, "Because.")  # type: ignore[arg-type]
+    return Table("table2", "Table 2", ("what",), (COLUMN,), rows, (claim,), ("items",))
+
+
+def measured(kept: KeptCells, *cells: Cell) -> None:
+    for each in cells:
+        kept.measure(each)
+
+
+def test_differences_are_paired_by_word_over_corpora_and_seeds() -> None:
+    one = [(cell("a", {}, c, s), Result({"mAP": {"x": [0.5 + 0.1 * s], "y": [1.0]}})) for c in (0, 1) for s in (0, 1)]
+    other = [(cell("b", {}, c, 0), Result({"mAP": {"x": [0.25], "z": [1.0]}})) for c in (0, 1)]
+    gaps = difference(one, other, COLUMN)  # seed 1 has not been measured in the other row, y and z in one only
+    assert gaps == {0: {(0, "x"): [0.25]}, 1: {(1, "x"): [0.25]}}
+
+
+@pytest.mark.parametrize(
+    ("good", "poor", "relation", "answer"),
+    [
+        ([0.6, 0.8], [0.5, 0.6], "above", "holds"),
+        ([0.5, 0.6], [0.6, 0.8], "above", "does not hold"),
+        ([0.6, 0.5], [0.5, 0.6], "above", "undecided"),
+        ([0.51, 0.49], [0.5, 0.5], "alike", "holds"),
+        ([0.6, 0.8], [0.5, 0.6], "alike", "does not hold"),
+        ([0.6, 0.5], [0.5, 0.6], "alike", "undecided"),
+    ],
+)
+def test_verdicts_follow_the_interval(
+    tmp_path: Path, good: list[float], poor: list[float], relation: str, answer: str
+) -> None:
+    kept = KeptCells(tmp_path)
+    one, other = (cell(n, {"x": [v[0]], "y": [v[1]]}) for n, v in (("good", good), ("poor", poor)))
+    made = table([one], [other], relation)
+    assert judge(made.claims[0], made, kept).answer == MISSING
+    measured(kept, one, other)
+    verdict = judge(made.claims[0], made, kept)
+    assert verdict.answer == answer
+    assert ("Because." in verdict.why) == (answer != "holds")
+    gap = 100 * sum(a - b for a, b in zip(good, poor, strict=True)) / 2
+    assert verdict.ours.startswith(f"{gap:+.1f} [")
+    assert "2 words, 1 seed" in verdict.why
+
+
+def test_the_page_is_made_of_kept_cells_and_says_what_is_missing(tmp_path: Path) -> None:
+    kept = KeptCells(tmp_path)
+    one, other = cell("good", {"x": [0.5], "y": [0.7]}), cell("poor", {"x": [0.25], "y": [0.45]})
+    made = table([one], [other])
+    measured(kept, one)
+    text = table_text(made, kept)
+    assert "| good | 9 | 60.0 [50.0, 70.0] (47.93) |" in text
+    assert f"| poor | – | {MISSING} |" in text
+    assert "`table2`: 1 of 2 cells are measured." in text
+    assert f"{MISSING}: 1" in page_text([made], kept, "# Page")
+    measured(kept, other)
+    page = page_text([made], kept, "# Page")
+    assert page.startswith("# Page\n\n## Claims\n\nholds: 1, does not hold: 0, undecided: 0")
+    assert "| good is above poor | 47.9, 44.7 | +25.0 [+25.0, +25.0] (60.0 and 35.0) | **holds** | " in page

@@ -1,0 +1,135 @@
+"""Tables 6 to 8: labels through files, cells kept, words without labels missed; labels off the lips."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from experiments.paper import recognition
+from experiments.paper.cells import KeptCells
+from experiments.paper.page import table_text
+from experiments.paper.recognition import (
+    LOOSE,
+    LabelChoice,
+    LabelledCorpus,
+    LipReadCorpus,
+    Recognisers,
+    RecognitionTables,
+    as_bobsl,
+    subtitle_middles,
+    true_mouthings,
+)
+from experiments.paper.setup import Setup
+from signspot.corpus.corpus import Corpus
+from signspot.recognition.scoring import ALL
+from signspot.training.items import read_words
+from signspot.types import Label, LabelSource, TimeMeaning
+from tests.fixtures.corpora import TINY
+
+CONTINUOUS = replace(TINY.trunk, clips=replace(TINY.trunk.clips, dictionary=0.0))
+BOTH = LabelChoice(0.5, LOOSE)
+
+
+@pytest.fixture(scope="module")
+def labelled(tiny: Setup, encoder_file: Path) -> LabelledCorpus:
+    """Labelled by an encoder that knows nothing: it finds every word somewhere."""
+    return LabelledCorpus(0, tiny, str(encoder_file))
+
+
+@pytest.mark.long
+def test_labels_are_of_training_videos_and_follow_the_choice(labelled: LabelledCorpus) -> None:
+    full = labelled.found(LabelSource.DICTIONARY, 0.0, "full")
+    some = labelled.found(LabelSource.DICTIONARY, 0.0, "mouthed")
+    assert {label.word for label in some} < {label.word for label in full} <= labelled.words("full")
+    assert {label.video for label in full} <= labelled.training
+    assert all(label.confidence >= LOOSE for label in full)
+    unpadded = labelled.found(LabelSource.DICTIONARY, 0.0, "full", padded=False)
+    assert {(each.video, each.word, each.time) for each in unpadded} != {(e.video, e.word, e.time) for e in full}
+    sure = labelled.labels(LabelChoice(0.8, LOOSE))
+    assert {label.source.value for label in sure} == {"M", "D"}
+    assert all(label.confidence >= 0.8 for label in sure)
+
+
+@pytest.mark.long
+def test_files_of_bobsl_give_the_same_labels_and_ranks(labelled: LabelledCorpus, tmp_path: Path) -> None:
+    read = as_bobsl(labelled)
+    assert sorted(path.name for path in (read.corpus.folder / "labels").iterdir()) == [
+        "dict_spottings.json",
+        "mouthing_spottings.json",
+    ]
+    for source in (LabelSource.MOUTHING, LabelSource.DICTIONARY):
+        ours, theirs = (
+            {(each.word, each.video, round(each.segment.middle, 3)) for each in corpus.found(source, 0.0, "full")}
+            for corpus in (labelled, read)
+        )
+        assert ours == theirs
+    recognisers = Recognisers(tmp_path, CONTINUOUS)
+    direct, files = (recognisers.cell(each, BOTH, 0) for each in (labelled, read))
+    first = direct.compute()
+    assert first.counts["labels"] == len(labelled.labels(BOTH))
+    assert 0 <= first.counts["right, %"] <= 100
+    assert files.compute() == first
+
+
+def test_words_without_labels_count_as_missed(labelled: LabelledCorpus, tmp_path: Path) -> None:
+    choice = LabelChoice(mouthing=0.99)
+    result = Recognisers(tmp_path, CONTINUOUS).cell(labelled, choice, 0).compute()
+    every = [s for v in labelled.corpus.in_split("test") for s in labelled.corpus.signs(v.id)]
+    asked = [sign for sign in every if sign.word in labelled.words("mouthed")]
+    hits = result.values[f"{ALL}, top-5"]
+    assert sum(map(len, hits.values())) == len(asked)
+    unknown = {sign.word for sign in asked} - {each.word for each in labelled.labels(choice)}
+    assert unknown
+    assert not any(hit for word in unknown for hit in hits[word])
+
+
+def test_a_whole_table_of_a_given_corpus(labelled: LabelledCorpus, tmp_path: Path) -> None:
+    table = RecognitionTables(Recognisers(tmp_path, CONTINUOUS), [labelled], 1).table_6()
+    kept = KeptCells(tmp_path / "cells")
+    for cell in table.cells():
+        kept.measure(cell)
+    text = table_text(table, kept)
+    assert f"{len(table.rows)} of {len(table.rows)} cells are measured" in text
+    assert "(62.3)" in text
+
+
+@pytest.mark.long
+def test_the_story_uses_no_given_label(tiny: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spotter of mouthings finds nothing in a minute of signing, so its report is replaced by true mouthings."""
+    setup = Setup(tiny.size, tmp_path, tiny.corpus)
+    lips = [
+        Label(sign.word, sign.video, sign.end, 0.8)
+        for video in tiny.corpus.in_split("train")
+        for sign in tiny.corpus.signs(video.id)
+        if sign.mouthed and sign.listed
+    ]
+
+    spottings = [SimpleNamespace(as_label=partial(replace, label)) for label in lips]
+    monkeypatch.setattr(recognition, "annotate_mouthings", lambda *_: SimpleNamespace(spottings=spottings))
+    monkeypatch.setattr(Corpus, "labels", lambda *_: pytest.fail("a given label was read"))
+    story = LipReadCorpus(0, setup)
+    assert sorted(map(repr, story.found(LabelSource.MOUTHING, 0.0, "full"))) == sorted(map(repr, lips))
+    found = story.found(LabelSource.DICTIONARY, 0.0, "full")
+    assert {label.video for label in found} <= story.training
+    assert (story.folder / "encoder.safetensors").is_file()
+
+
+def test_truth_is_every_mouthed_sign_that_a_subtitle_mentions(tiny_corpus: Corpus) -> None:
+    labels = true_mouthings(tiny_corpus)
+    signs = [sign for video in tiny_corpus.in_split("train") for sign in tiny_corpus.signs(video.id)]
+    assert 0 < len(labels) < len(signs)
+    assert {(label.video, label.word, label.time) for label in labels} == {
+        (sign.video, sign.word, sign.end) for sign in signs if sign.mouthed and sign.subtitle is not None
+    }
+
+
+def test_who_looks_at_no_lips_labels_every_mention_in_the_middle(tiny_corpus: Corpus) -> None:
+    labels = subtitle_middles(tiny_corpus)
+    videos = [video.id for video in tiny_corpus.in_split("train")]
+    shown = read_words(tiny_corpus, list(tiny_corpus.dictionary()), videos)
+    assert len(labels) == sum(len(subtitle.words) for each in shown.values() for subtitle in each) > 0
+    first = next(subtitle for subtitle in shown[labels[0].video] if subtitle.words)
+    assert (labels[0].word, labels[0].time) == (first.words[0], first.segment.middle)
+    assert {label.at for label in labels} == {TimeMeaning.MIDDLE}

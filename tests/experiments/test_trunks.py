@@ -1,0 +1,67 @@
+"""Trunks: recipes of Appendix C.1 with exemplars held out, and both architectures of Table A.4."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.paper import trunks
+from experiments.paper.cells import KeptCells
+from experiments.paper.page import table_text
+from experiments.paper.recognition import LabelledCorpus
+from experiments.paper.setup import Setup
+from experiments.paper.trunks import RECIPES, hold_out, recipe, table_a4, table_c1
+from signspot.corpus.corpus import Corpus
+from signspot.errors import OptionsError
+from signspot.io.progress import Stage, quiet
+from signspot.training.rgb import HeldOut
+from signspot.training.rgb_clips import RgbConfig
+from signspot.training.run_folder import Run
+from signspot_synthetic.options import CorpusOptions
+from tests.fixtures.corpora import TINY
+
+BATCH_NORM = replace(TINY.trunk, model={**TINY.trunk.model, "norm": "batch"})
+
+
+@pytest.mark.long
+def test_recipes_of_the_appendix(tiny: Setup, tmp_path: Path) -> None:
+    assert len({str(recipe(changes, BATCH_NORM, 0)) for changes, _ in RECIPES.values()}) == len(RECIPES)
+    forget = recipe(next(iter(RECIPES.values()))[0], BATCH_NORM, 0)
+    assert (forget.reinitialise, forget.dictionary_from, forget.steps) == (True, 2, 4)
+    assert (forget.clips.least.mouthing, forget.clips.surer) == (0.5, 0.8)
+    table = table_c1(LabelledCorpus(0, tiny, None), BATCH_NORM, 1)
+    kept = KeptCells(tmp_path / "cells")
+    results = [kept.measure(row.cells[""][0]) for row in table.rows[2:4]]  # domain-specific, consecutive
+    assert "(62.73)" in table_text(table, kept)
+    shown, held = hold_out(tiny.corpus.dictionary().exemplars)
+    assert held
+    assert not {each.id for each in shown} & {each.id for each in held}
+    left = {(each.word, each.variant) for each in shown}
+    assert all((each.word, each.variant) in left for each in held)  # what is tested could be learnt
+    assert all(0 < sum(map(len, each.values["held"].values())) <= len(held) for each in results)
+
+
+def test_both_trunks_are_trained_by_every_seed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The training itself has tests of its own; here it only says with what it was called."""
+    asked = []
+
+    def train(config: RgbConfig, corpus: Corpus, run: Run, stage: Stage) -> tuple[None, HeldOut]:
+        asked.append((config.architecture, config.seed, run.out))
+        return None, HeldOut(9, 3, 0.5, 1.0, 0.1 * config.seed)
+
+    small = CorpusOptions(words=3, hours=0.01, dictionary_signers=1, exemplars=2)
+    monkeypatch.setattr(trunks, "RENDERED", small)
+    monkeypatch.setattr(trunks, "train_rgb_on_corpus", train)
+    table, kept = table_a4(2, tmp_path, None, quiet), KeptCells(tmp_path / "cells")
+    for cell in (*table.cells(), *table.cells()):
+        kept.measure(cell)
+    assert sorted(each[:2] for each in asked) == [("i3d", 0), ("i3d", 1), ("s3d", 0), ("s3d", 1)]
+    assert len({each[2] for each in asked}) == 4
+    assert "| I3D | 9 | 50.0 [50.0, 50.0] (75.51) | 100.0 [100.0, 100.0] (88.83) | 5.0 [0.0, 10.0] (52.76) |" in (
+        table_text(table, kept)
+    )
+
+
+def test_trunks_that_see_pixels_need_videos(tiny_corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match=tiny_corpus.folder.name):
+        table_a4(1, tmp_path, tiny_corpus, quiet)
