@@ -45,7 +45,7 @@ test: check $(VENV)/.test
 	$(PYTEST) -n 3 --dist worksteal -q -m "not long"
 
 test-slow: $(VENV)/.test
-	$(PYTEST) -q -m "long or hypothesis" --hypothesis-profile=thorough
+	$(PYTEST) -q -m "long or hypothesis" --hypothesis-profile=thorough -o faulthandler_timeout=7200
 
 # For example: make test-processors RUNS='aten-avx2 busy'
 test-processors: $(VENV)/.test

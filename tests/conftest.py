@@ -17,7 +17,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that tests start: several test processes share the cores
 os.environ.setdefault("SIGNSPOT_SYNC", "0")  # test_files.py tests what is forced to the disk
 
-pytest_plugins = [f"tests.fixtures.{name}" for name in ("corpora", "annotation", "clips", "lips", "spotting")]
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("limits", "corpora", "annotation", "clips", "lips", "spotting")]
 
 ROOT = Path(__file__).parent.parent
 

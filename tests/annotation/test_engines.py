@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +24,7 @@ from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annota
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
 from signspot.io.processes import ATTEMPTS, Failure, WorkerPool
 from tests.annotation.conftest import OPTIONS, assert_same_to_rounding, lines
+from tests.fixtures.limits import wait_until
 
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error}('{message}'))"
@@ -75,20 +75,25 @@ def output_into(path: Path) -> Iterator[None]:
                 os.close(old)
 
 
-def seen_gpus(_: int) -> tuple[str, int]:
-    """The GPUs that a worker may use, and the process that it is."""
-    time.sleep(1.0)  # so that both work at once
+def seen_gpus(folder: Path, number: int) -> tuple[str, int]:
+    """The GPUs that a worker may use, and the process that it is; items 0 and 1, 2 and 3 ... are worked on at once."""
+    (folder / str(number)).touch()
+    wait_until((folder / str(number ^ 1)).exists, f"item {number ^ 1}")
     return os.environ.get("CUDA_VISIBLE_DEVICES", ""), os.getpid()
 
 
 @pytest.mark.long
-def test_each_ray_worker_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_ray_worker_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Two GPUs are claimed that are not there: Ray hands them out all the same."""
     if find_spec("ray") is None:
         pytest.skip("the extra 'ray' is not installed")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     with RayEngine(workers=4, device="cuda", gpus=2) as engine:
-        results = [result for _, result in engine.run(seen_gpus, range(6)) if not isinstance(result, Failure)]
+        results = [
+            result
+            for _, result in engine.run(partial(seen_gpus, tmp_path), range(6))
+            if not isinstance(result, Failure)
+        ]
     assert len(results) == 6
     by_process: dict[int, set[str]] = {}
     for gpu, process in results:
@@ -96,7 +101,7 @@ def test_each_ray_worker_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     assert {gpu for gpu, _ in results} == {"0", "1"}
     assert all(len(gpus) == 1 for gpus in by_process.values())
     with RayEngine(workers=1, device="cuda", gpus=0) as engine, pytest.raises(EngineError, match="no GPU"):
-        list(engine.run(seen_gpus, range(1)))
+        list(engine.run(partial(seen_gpus, tmp_path), range(1)))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+
+from tests.fixtures.limits import LIMIT, started
 
 COMMAND = (sys.executable, "-m", "signspot", "spot")
 
@@ -12,9 +15,10 @@ def test_four_processes_share_a_fresh_cache(corner: Path, tmp_path: Path) -> Non
     environment = {**os.environ, "SIGNSPOT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     arguments = (corner / "footage.pose", corner / "signs", "--threshold", "0.5", "--json")
     command = [*COMMAND, *map(str, arguments)]
-    pipe = subprocess.PIPE
-    runs = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) for _ in range(4)]
-    ends = [(*run.communicate(), run.returncode) for run in runs]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ExitStack() as opened:
+        runs = [opened.enter_context(started(command, env=environment, **pipes)) for _ in range(4)]
+        ends = [(*run.communicate(timeout=LIMIT), run.returncode) for run in runs]
     assert {(errors, code) for _, errors, code in ends} == {(ends[0][1], 0)}
     alone = subprocess.run([*command, "--no-cache"], capture_output=True, text=True, env=environment, check=True)
     assert alone.stdout

@@ -9,6 +9,7 @@ import pytest
 
 from signspot.cli import console
 from signspot.types import Spotting
+from tests.fixtures.limits import LIMIT
 
 REPOSITORY = Path(__file__).parent.parent.parent
 ENTRY = "from signspot.cli.entry import run; run()"
@@ -57,7 +58,7 @@ def test_files_are_written_though_results_cannot_be_printed(
         os.close(ours)
     encoder, out = ("--encoder", corner / "encoder.safetensors"), ("--out", tmp_path / "out.csv", "--threshold", "0")
     with start("spot", corner / "footage.pose", corner / "signs", *encoder, *out, stdout=theirs) as run:
-        _, err = run.communicate()
+        _, err = run.communicate(timeout=LIMIT)
     os.close(theirs)
     assert run.returncode == code, err
     assert len((tmp_path / "out.csv").read_text().splitlines()) > 1
@@ -68,7 +69,7 @@ def test_files_are_written_though_results_cannot_be_printed(
 def test_a_full_device_is_told_in_a_line() -> None:
     handle = os.open("/dev/full", os.O_WRONLY)
     with start("cache", stdout=handle) as run:
-        _, err = run.communicate()
+        _, err = run.communicate(timeout=LIMIT)
     os.close(handle)
     assert run.returncode == 1
     assert err.splitlines()[-1] == "signspot: cannot print the results: No space left on device."

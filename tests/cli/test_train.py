@@ -27,6 +27,7 @@ from signspot.types import Grid
 from signspot_synthetic.options import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
+from tests.fixtures.limits import LIMIT, started
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -180,19 +181,10 @@ def test_two_processes_give_the_weights_of_one(
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python")
     verb = (Path(sys.executable).parent / "signspot", "train", config, "--corpus", made, "--out", tmp_path / "two")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    with subprocess.Popen(
-        [*map(str, (*torchrun, *verb, "--encoder", corner / "encoder.safetensors"))],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as started:
-        try:
-            out, err = started.communicate(timeout=600)
-        except subprocess.TimeoutExpired:
-            started.terminate()
-            raise
-    assert started.returncode == 0, err[-3000:]
+    command = (*torchrun, *verb, "--encoder", corner / "encoder.safetensors")
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as run:
+        out, err = run.communicate(timeout=2 * LIMIT)
+    assert run.returncode == 0, err[-3000:]
     assert out.count("mine.safetensors: mine (") == 1  # the first process alone reports
     one, two = (load_encoder(tmp_path / name / "mine.safetensors") for name in ("one", "two"))
     for key, value in one.module.state_dict().items():

@@ -25,11 +25,12 @@ from signspot.errors import DictionaryError, OutputError
 from signspot.io.checks import path_inside
 from signspot.io.processes import locked
 from signspot.types import Exemplar
+from tests.fixtures.limits import LIMIT
 
 
 @pytest.fixture
 def options(clock: Any) -> DownloadOptions:
-    return DownloadOptions(sleep=clock.sleep, clock=clock, timeout=2.0, retries=1)
+    return DownloadOptions(sleep=clock.sleep, clock=clock, timeout=LIMIT, retries=1)
 
 
 class TestManyFiles:

@@ -3,13 +3,11 @@
 import math
 import os
 import pickle
-import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from signspot.io.processes import (
     results,
     run_each,
 )
+from tests.fixtures.limits import LIMIT, started, wait_until, wait_until_gone
 
 DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error})"
@@ -225,8 +224,7 @@ def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Pat
     with WorkerPool(2) as pool:
         found = pool.run(eval, ["1", writes])
         assert next(found)[1] == 1
-        while not list(tmp_path.iterdir()):
-            time.sleep(0.05)
+        wait_until(lambda: list(tmp_path.iterdir()), "the worker to begin a file")
         processes = [worker.process for worker in pool._workers]
     assert len(processes) == 2
     assert not any(process.is_alive() for process in processes)
@@ -254,13 +252,12 @@ def test_ctrl_c_ends_quickly_and_leaves_no_process() -> None:
         "        print(next(run)[1], flush=True)\n"
         "        list(run)\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as run:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started([sys.executable, "-c", code], start_new_session=True, **pipes) as run:
         assert run.stdout is not None
         worker = int(run.stdout.readline())
         os.killpg(run.pid, signal.SIGINT)  # as a terminal sends it: to all of them
-        assert "KeyboardInterrupt" in run.communicate()[1]
+        assert "KeyboardInterrupt" in run.communicate(timeout=LIMIT)[1]
     wait_until_gone(worker)
 
 
@@ -273,7 +270,7 @@ def test_workers_end_when_the_run_is_killed() -> None:
         "        print(next(run)[1], flush=True)\n"
         "        list(run)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as run:
+    with started([sys.executable, "-c", code], stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         worker = int(run.stdout.readline())
         run.kill()
@@ -301,7 +298,7 @@ def test_a_lock_is_held_by_one_process_and_goes_with_it(tmp_path: Path) -> None:
         "import sys, time; from pathlib import Path; from signspot.io.processes import locked\n"
         "with locked(Path(sys.argv[1])) as held: print(held, flush=True); time.sleep(600)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as other:
+    with started([sys.executable, "-c", code, path], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "True\n"
         with locked(path) as held:
@@ -309,12 +306,3 @@ def test_a_lock_is_held_by_one_process_and_goes_with_it(tmp_path: Path) -> None:
         other.kill()
     with locked(path) as held:
         assert held
-
-
-def wait_until_gone(pid: int) -> None:
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    assert select.select([handle], [], [], 300)[0], "the worker outlives its run"
-    os.close(handle)

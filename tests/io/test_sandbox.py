@@ -3,7 +3,6 @@
 import logging
 import os
 import resource
-import select
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from signspot.errors import SandboxLimitError, SandboxStartError, VideoError
 from signspot.io.progress import Progress
 from signspot.io.sandbox import Limits, Sandbox
+from tests.fixtures.limits import started, wait_until_gone
 
 WAIT = 600  # seconds: longer than any test runs
 
@@ -166,10 +166,8 @@ def test_a_child_ends_with_its_parent():
         "child.call('os:getpid'); print(child.pid, flush=True); "
         "threading.Thread(target=child.call, args=('time:sleep', 600), daemon=True).start(); time.sleep(600)"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+    with started([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        handle = os.pidfd_open(pid)
         parent.kill()
-    assert select.select([handle], [], [], 120)[0], "the child outlives its parent"
-    os.close(handle)
+    wait_until_gone(pid)

@@ -182,7 +182,7 @@ def in_browser(path: Path) -> str:
     options += " --disable-component-update --disable-sync --virtual-time-budget=3000 --dump-dom --window-size=1200,900"
     profile = f"--user-data-dir={path.parent / 'profile'}"
     command = [chromium, *options.split(), profile, path.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.slow

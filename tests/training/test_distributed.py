@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.training.distributed import Group, communication, join_group, local_device
+from tests.fixtures.limits import LIMIT, started
 
 SCRIPT = Path(__file__).parent / "two_processes.py"
 
@@ -23,15 +24,9 @@ def torchrun(*arguments: object) -> None:
     """Start two processes that talk over the loopback interface."""
     command = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    with subprocess.Popen(
-        [*command, *map(str, arguments)], stderr=subprocess.PIPE, text=True, env=environment
-    ) as started:
-        try:
-            _, said = started.communicate(timeout=600)
-        except subprocess.TimeoutExpired:
-            started.terminate()  # torchrun ends its processes
-            raise
-    assert started.returncode == 0, said[-3000:]
+    with started([*command, *arguments], stderr=subprocess.PIPE, env=environment) as run:
+        _, errors = run.communicate(timeout=2 * LIMIT)
+    assert run.returncode == 0, errors[-3000:]
 
 
 def test_every_task_gives_the_losses_and_weights_of_one_process(tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -19,6 +19,7 @@ from signspot.video.containers import check_pixels, open_container
 from signspot.video.probing import end_of_packets, header_problem, probe, video_problem
 from signspot.video.reader import open_video
 from tests.fixtures import media
+from tests.fixtures.limits import LIMIT
 
 
 def refusal(path, kind=VideoError):
@@ -84,7 +85,7 @@ def test_a_playlist_opens_nothing_else(tmp_path):
         "import sys; from pathlib import Path; from signspot.video.probing import header_problem; "
         "print(header_problem(Path(sys.argv[1])))"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(playlist)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(playlist)], capture_output=True, text=True, timeout=LIMIT)
     assert "not a video" in done.stdout, done.stderr
 
 

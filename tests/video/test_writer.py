@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import av
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from signspot.errors import OptionsError, OutputError
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter, write_video
+from tests.fixtures.limits import LIMIT, started
 
 NAN, INF = float("nan"), float("inf")
 
@@ -88,14 +88,13 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         "        yield np.full((64, 64, 3), k % 255, np.uint8)\n"
         "write_video(sys.argv[1], pictures(), 25)"
     )
-    command = [sys.executable, "-c", program, str(tmp_path / "v.mp4")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", program, tmp_path / "v.mp4"]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "running\n"
         assert list(tmp_path.iterdir())  # it is being written beside
-        time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=LIMIT)
     assert process.returncode != 0
     assert list(tmp_path.iterdir()) == []
 
