@@ -96,6 +96,15 @@ class Candidates:
     matrix: list[Indices]
     row: list[Indices]
 
+    def of_rows(self, queries: Indices, count: int) -> list[tuple[int, int]]:
+        """The best windows of several queries together: matrix and row."""
+        similar, matrices, rows = (
+            np.concatenate([part[query] for query in queries.tolist()])
+            for part in (self.similarity, self.matrix, self.row)
+        )
+        best = np.lexsort((rows, matrices, -similar))[:count]
+        return list(zip(matrices[best].tolist(), rows[best].tolist(), strict=True))
+
 
 @torch.inference_mode()
 def nearest_windows(
@@ -521,7 +530,6 @@ class ArchivedTrack:
 class Archive:
     """Tracks of many videos by one encoder."""
 
-    folders: tuple[Path, ...]
     tracks: tuple[ArchivedTrack, ...]
     indices: OpenIndices = field(default_factory=dict, repr=False, compare=False)  # opened by searches before
 
@@ -549,7 +557,7 @@ def open_archive(*folders: str | Path) -> Archive:
     empty = next((home for home in homes if not paths[home]), None)
     if empty is not None:
         raise TrackError(f"there is no track in {empty}. Add videos with: signspot search {empty} --add VIDEO")
-    tracks = tuple(_open(path) for home in homes for path in paths[home])
+    tracks = tuple(open_track(path) for home in homes for path in paths[home])
     other = next((track for track in tracks if track.encoder != tracks[0].encoder), None)
     if other is not None:
         raise EncoderMismatchError(
@@ -557,7 +565,7 @@ def open_archive(*folders: str | Path) -> Archive:
             f"{other.encoder}): their numbers cannot be compared. Move one of them into an archive of its own, or add "
             "its video again with the other's encoder"
         )
-    return Archive(homes, tracks)
+    return Archive(tracks)
 
 
 def add_video(spotter: Spotter, folder: str | Path, video: str | Path, progress: Progress | None = None) -> Path:
@@ -569,7 +577,7 @@ def add_video(spotter: Spotter, folder: str | Path, video: str | Path, progress:
     """
     present = min(Path(folder).rglob(f"*{SUFFIX}"), default=None)
     if present is not None:
-        _check_encoder(spotter, folder, _open(present).encoder)
+        _check_encoder(spotter, folder, open_track(present).encoder)
     name = f"{Path(video).stem}-{text_digest(str(Path(video).resolve()))}{SUFFIX}"
     return write_track(spotter.track(str(video), progress=progress), Path(folder) / name)
 
@@ -646,7 +654,7 @@ def embed_corpus(
 def _is_track_of(target: Path, video: Path, encoder: str, stride: int) -> bool:
     """Whether a file is the track of this very video, encoder and stride."""
     try:
-        track = _open(target) if target.is_file() else None
+        track = open_track(target) if target.is_file() else None
     except FormatError:
         return False  # it is made again
     return (
@@ -665,7 +673,12 @@ def _check_encoder(spotter: Spotter, folder: str | Path, encoder: str) -> None:
         )
 
 
-def _open(path: Path) -> ArchivedTrack:
+def open_track(path: Path) -> ArchivedTrack:
+    """Open one track; only its header is read.
+
+    Raises:
+        FormatError: it is no track, or damaged.
+    """
     try:
         facts, arrays = open_memory_map(path, "signspot track", ("embeddings", "codes"))
         grid = checked_grid(parse_json(facts["grid"], "grid"))
@@ -737,41 +750,59 @@ def search_archive(
     """
     chosen = options or SpotOptions()
     top = TOP if chosen.top is None else chosen.top
-    _check_encoder(spotter, archive.folders[0], archive.encoder)
-    windows = coarse_search(archive, gallery.embeddings, _SPARE * top, threads, spotter.cache)
     proposed: dict[int, dict[str, list[Segment]]] = {}  # by track and word
-    for done, word in enumerate(gallery.words):
-        progress(done, len(gallery.words))
-        for number, segment in _propose(spotter, archive, gallery.of_words([word]), gallery.words[word], windows, top):
-            proposed.setdefault(number, {}).setdefault(word, []).append(segment)
-    progress(len(gallery.words), len(gallery.words))
+    for word, locations in nearest_locations(spotter, archive, gallery, _SPARE * top, threads, progress).items():
+        for number, best in locations[: 2 * top]:
+            proposed.setdefault(number, {}).setdefault(word, []).append(best.segment)
     alone = replace(chosen, compete=False, top=None)
     spottings: list[Spotting] = []
     for number, by_word in proposed.items():
-        track, own = archive.tracks[number].whole(), set[Spotting]()
+        track, in_track = archive.tracks[number].whole(), set[Spotting]()
         for word, segments in by_word.items():
             for within in segments:
-                own |= {*spotter.search(track, gallery.of_words([word]), alone, within=within).spottings}
-        spottings += decide(own, replace(chosen, top=None), len(gallery.words), track.grid.frames / track.grid.fps)
+                in_track |= {*spotter.search(track, gallery.of_words([word]), alone, within=within).spottings}
+        seconds = track.grid.frames / track.grid.fps
+        spottings += decide(in_track, replace(chosen, top=None), len(gallery.words), seconds)
     return top_of_words(spottings, top)
 
 
-def _propose(
-    spotter: Spotter, archive: Archive, word: Gallery, rows: Indices, windows: Candidates, top: int
-) -> list[tuple[int, Segment]]:
-    """The best locations of one word by alignment: track and segment, each location once."""
-    near = sorted(
-        (-similarity, number, window)
-        for row in rows.tolist()
-        for similarity, number, window in zip(
-            windows.similarity[row].tolist(), windows.matrix[row].tolist(), windows.row[row].tolist(), strict=True
-        )
-    )
-    located: dict[tuple[int, float], Spotting] = {}
-    for _, number, window in near[: _SPARE * top]:
-        part = archive.tracks[number].around(window)
-        whole = Segment(part.grid.origin, part.grid.origin + part.grid.frames / part.grid.fps)
-        for best in spotter.best_locations(part, word, [whole])[0].values():
-            located[number, best.time] = best
-    ranked = sorted(located.items(), key=lambda item: -item[1].score)[: 2 * top]
-    return [(number, best.segment) for (number, _), best in ranked]
+def nearest_locations(
+    spotter: Spotter,
+    archive: Archive,
+    gallery: Gallery,
+    candidates: int,
+    threads: int = 2,
+    progress: Progress = silent,
+) -> dict[str, list[tuple[int, Spotting]]]:
+    """Of every word the locations that are nearest by embedding, aligned: number of the track, and location.
+
+    Args:
+        spotter: whose encoder made the archive and the gallery.
+        archive: as `open_archive` gives it.
+        gallery: exemplars of words.
+        candidates: windows of a word that are aligned with its exemplars.
+        threads: that share the comparison.
+        progress: receives the number of words whose locations are aligned.
+
+    Returns:
+        By word the locations, each once, the best first; their scores are without false alarms per hour.
+
+    Raises:
+        EncoderMismatchError: another encoder made the archive.
+    """
+    _check_encoder(spotter, archive.tracks[0].path.parent, archive.encoder)
+    windows = coarse_search(archive, gallery.embeddings, candidates, threads, spotter.cache)
+    located: dict[str, list[tuple[int, Spotting]]] = {}
+    for done, (word, rows) in enumerate(gallery.words.items()):
+        progress(done, len(gallery.words))
+        exemplars = gallery.of_words([word])
+        aligned: dict[tuple[int, float], Spotting] = {}
+        for number, window in windows.of_rows(rows, candidates):
+            part = archive.tracks[number].around(window)
+            whole = Segment(part.grid.origin, part.grid.origin + part.grid.frames / part.grid.fps)
+            for best in spotter.best_locations(part, exemplars, [whole])[0].values():
+                aligned[number, best.time] = best
+        ranked = sorted(aligned.items(), key=lambda item: -item[1].score)
+        located[word] = [(number, best) for (number, _), best in ranked]
+    progress(len(gallery.words), len(gallery.words))
+    return located

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.annotation.store import open_store
+from signspot.applications.archive import Archive, open_track
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.dictionary.opening import open_dictionary
@@ -98,6 +100,7 @@ class Searcher:
         default_factory=lambda: _RecentResults(_TRACKS[0], track_bytes, _TRACKS[1]), init=False
     )
     _segments: _RecentResults = field(default_factory=lambda: _RecentResults(2000), init=False)
+    _archive: tuple[dict[str, Path], Archive] | None = field(default=None, init=False)
     _busy: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     @cached_property
@@ -150,9 +153,30 @@ class Searcher:
 
     def is_ready(self, video: VideoFile) -> bool:
         """Whether the track of a video is in the cache, so that a search takes a moment only."""
+        entry = self._entry(video)
+        return entry is not None and entry.is_file()
+
+    def _entry(self, video: VideoFile) -> Path | None:
+        """Where the cache keeps the track of a video; None without a cache."""
         cache = self.spotter.cache
         source = video.landmarks if video.landmarks is not None else video.path
-        return cache is not None and track_entry(cache, self.spotter.encoder.hash, content_digest(source), 1).is_file()
+        return None if cache is None else track_entry(cache, self.spotter.encoder.hash, content_digest(source), 1)
+
+    def archive(self) -> Archive:
+        """The tracks of all videos that are in the cache; their numbers stay on disk until they are compared."""
+        entries: dict[str, Path] = {}
+        for video in self.folder.listing().videos.values():
+            with suppress(SignspotError):  # a video that was removed since the folder was listed
+                entry = self._entry(video)
+                if entry is not None and entry.is_file():
+                    entries[video.name] = entry
+        if self._archive is None or self._archive[0] != entries:
+            tracks = []
+            for name, entry in entries.items():
+                with suppress(FormatError):  # a damaged one; it is made again when the video is searched
+                    tracks.append(replace(open_track(entry), video=name))
+            self._archive = {track.video: track.path for track in tracks}, Archive(tuple(tracks))
+        return self._archive[1]
 
     def track(self, video: VideoFile) -> Track:
         """The track of a video; cached in memory for the next search."""

@@ -1,7 +1,7 @@
 """Search by signing: from a recording to the nearest words of a dictionary and locations in the folder."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+from signspot.applications.archive import Archive, nearest_locations
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.errors import SignspotError
 from signspot.formats.rows import to_row
 from signspot.io.progress import silent
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
@@ -20,8 +20,7 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.types import Exemplar, Segment, Spotting, Track
-from signspot.web.folder import VideoFile
+from signspot.types import Exemplar, Segment, Spotting
 from signspot.web.media import share_with_hands
 from signspot.web.workbench import Workbench
 from signspot.web.worker import estimate
@@ -46,10 +45,6 @@ def _limited(work: Callable[[], T]) -> T:
 _WORDS, _LOCATIONS = 12, 24  # of one answer
 _STEPS = ("landmarks", "words", "locations")  # of a search, whose durations are reported
 _PROPOSED = 60  # locations in all videos that embeddings propose and alignment decides
-_AROUND = 1.0  # seconds around a proposed location that are searched
-_EVERY = 2  # one of so many windows is compared: neighbours are similar, and alignment covers a second around each
-_NUMBERS = 32_767  # compared at once: PyTorch distributes more than that over threads that wait for each other
-_APART = 1.0  # seconds between two proposed locations of one video, at least
 
 
 def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segment | None) -> dict[str, Any]:
@@ -94,7 +89,8 @@ def search_sign(
     exemplars = {exemplar.id: exemplar for exemplar in gallery.exemplars}
     playable = [bench.searcher.is_playable(exemplars[match.exemplar]) for match in words]
     clocks.append(_clocks())
-    locations = on_one_thread(lambda: find_locations(spotter, sign_gallery([_RECORDING], [views]), ready_tracks(bench)))
+    archive = bench.searcher.archive()
+    locations = on_one_thread(lambda: find_locations(spotter, archive, sign_gallery([_RECORDING], [views])))
     clocks.append(_clocks())
     seconds, processor = (
         {name: round(after[k] - before[k], 3) for name, before, after in zip(_STEPS, clocks, clocks[1:], strict=False)}
@@ -121,7 +117,7 @@ def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
     Returns:
         The number of exemplars and of tracks.
     """
-    spotter, gallery, tracks = bench.searcher.spotter, bench.searcher.gallery(dictionary, ()), list(ready_tracks(bench))
+    spotter, gallery, archive = bench.searcher.spotter, bench.searcher.gallery(dictionary, ()), bench.searcher.archive()
     shapes = ((BODY_POINTS, 4), (HAND_POINTS, 3), (HAND_POINTS, 3), (len(FACE_POINTS), 3))
     body, left, right, face = (np.full((32, *shape), 0.5, np.float32) for shape in shapes)
     nobody = Landmarks(body, left, right, face, np.arange(32) / DEFAULT_FPS, (640, 480))
@@ -130,8 +126,8 @@ def warm_up(bench: Workbench, dictionary: str) -> dict[str, int]:
     on_one_thread(
         lambda: spotter.identify_views(views, gallery, SpotOptions())
     )  # caches the corrections of the exemplars
-    on_one_thread(lambda: find_locations(spotter, sign_gallery([_RECORDING], [views]), iter(tracks)))
-    return {"exemplars": len(gallery.exemplars), "tracks": len(tracks)}
+    on_one_thread(lambda: find_locations(spotter, archive, sign_gallery([_RECORDING], [views])))
+    return {"exemplars": len(gallery.exemplars), "tracks": len(archive.tracks)}
 
 
 def search_recordings(bench: Workbench, signs: Sequence[tuple[str, Landmarks]], sentence: Landmarks) -> dict[str, Any]:
@@ -162,57 +158,19 @@ def sign_gallery(exemplars: Sequence[Exemplar], views: Sequence[SignViews]) -> G
     return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), np.stack(codes) if codes else None)
 
 
-def ready_tracks(bench: Workbench) -> Iterator[tuple[VideoFile, Track]]:
-    """The tracks that are in the cache, each with its video."""
-    for video in bench.folder.listing().videos.values():
-        try:
-            if bench.searcher.is_ready(video):
-                yield video, bench.searcher.track(video)
-        except SignspotError:
-            continue
-
-
-def find_locations(spotter: Spotter, gallery: Gallery, tracks: Iterator[tuple[VideoFile, Track]]) -> list[Spotting]:
+def find_locations(spotter: Spotter, archive: Archive, gallery: Gallery) -> list[Spotting]:
     """Locations of a sign, best first: embeddings of windows propose, alignment decides.
 
     Args:
         spotter: whose encoder made the tracks.
+        archive: the tracks in which to search; there may be none.
         gallery: of the one sign.
-        tracks: in which to search.
     """
-    by_name = {video.name: track for video, track in tracks}
-    proposed = sorted(
-        (location for name, track in by_name.items() for location in propose(track, gallery, name)),
-        key=lambda proposal: -proposal[0],
-    )
-    segments: dict[str, list[Segment]] = {}
-    for _, name, at in proposed[:_PROPOSED]:
-        segments.setdefault(name, []).append(Segment(max(0.0, at - _AROUND), at + _AROUND))
-    spottings: dict[tuple[str, float], Spotting] = {}
-    for name, within in segments.items():
-        for location in spotter.best_locations(by_name[name], gallery, within):
-            spottings |= {(name, spotting.time): spotting for spotting in location.values()}
-    return _apart(sorted(spottings.values(), key=lambda spotting: -spotting.score))[:_LOCATIONS]
-
-
-def propose(track: Track, gallery: Gallery, name: str) -> list[tuple[float, str, float]]:
-    """The locations of one track that are nearest to a sign by embedding: similarity, video, seconds."""
-    times, signs = track.grid.times[::_EVERY], torch.from_numpy(gallery.embeddings.T.astype(np.float32))
-    windows = torch.from_numpy(track.embeddings)[::_EVERY]  # torch converts half precision faster than numpy does
-    rows = max(1, _NUMBERS // windows.shape[1])
-    parts = (windows[start : start + rows] for start in range(0, len(windows), rows))
-    scores = torch.cat([(part.float() @ signs).amax(dim=1) for part in parts]).numpy()
-    count = min(len(scores), 8 * _PROPOSED)
-    best = np.argpartition(-scores, count - 1)[:count]
-    proposals: list[tuple[float, str, float]] = []
-    taken = np.empty(0)
-    for index in best[np.argsort(-scores[best])]:
-        if not len(taken) or np.abs(taken - times[index]).min() >= _APART:
-            proposals.append((float(scores[index]), name, float(times[index])))
-            taken = np.append(taken, times[index])
-        if len(proposals) == _PROPOSED:
-            break
-    return proposals
+    if not archive.tracks:
+        return []
+    located = nearest_locations(spotter, archive, gallery, _PROPOSED, threads=1)[_RECORDING.word]
+    named = [replace(location, video=archive.tracks[number].video) for number, location in located]
+    return _apart(named)[:_LOCATIONS]
 
 
 def _apart(spottings: list[Spotting]) -> list[Spotting]:

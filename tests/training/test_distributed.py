@@ -20,13 +20,13 @@ from tests.fixtures.limits import LIMIT, started
 SCRIPT = Path(__file__).parent / "two_processes.py"
 
 
-def torchrun(*arguments: object) -> None:
-    """Start two processes that talk over the loopback interface."""
+def torchrun(*arguments: object) -> tuple[int, str]:
+    """Start two processes that talk over the loopback interface; give the exit code and what they reported."""
     command = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     with started([*command, *arguments], stderr=subprocess.PIPE, env=environment) as run:
-        _, errors = run.communicate(timeout=2 * LIMIT)
-    assert run.returncode == 0, errors[-3000:]
+        _, report = run.communicate(timeout=2 * LIMIT)
+    return run.returncode, report[-3000:]
 
 
 def test_every_task_gives_the_losses_and_weights_of_one_process(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -39,7 +39,8 @@ def test_every_task_gives_the_losses_and_weights_of_one_process(tmp_path: Path, 
     data = {name: request.getfixturevalue(name) for name in names}
     (tmp_path / "data.pickle").write_bytes(pickle.dumps(data))
     script.steps(tmp_path / "one")
-    torchrun(SCRIPT, tmp_path / "two")
+    code, report = torchrun(SCRIPT, "steps", tmp_path / "two")
+    assert code == 0, report
     for name in script.tasks(data):
         one, two = (json.loads((tmp_path / part / f"{name}.json").read_text()) for part in ("one", "two"))
         assert (one["processes"], two["processes"]) == (1, 2)
@@ -50,6 +51,23 @@ def test_every_task_gives_the_losses_and_weights_of_one_process(tmp_path: Path, 
     for rank in range(2):  # a thread that outlives its group may abort the process at its very end
         remaining = json.loads((tmp_path / "two" / f"threads-{rank}.json").read_text())
         assert not [name for name in remaining if "gloo" in name]
+
+
+@pytest.mark.long
+def test_a_terminated_job_saves_its_state_and_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    """SIGTERM reaches torchrun alone; torchrun passes it on to both processes, which end at the same step."""
+    code, report = torchrun(SCRIPT, "terminated", tmp_path / "whole")
+    assert code == 0, report
+    code, report = torchrun(SCRIPT, "terminated", tmp_path / "parts")
+    assert code != 0
+    assert not (tmp_path / "parts" / "weights.pt").exists()
+    events = (tmp_path / "parts" / "run" / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in events] == ["started", "interrupted"], report
+    assert json.loads(events[-1])["step"] in {2, 3}  # a process that has begun the next step ends it
+    code, report = torchrun(SCRIPT, "terminated", tmp_path / "parts")
+    assert code == 0, report
+    whole, parts = (torch.load(tmp_path / name / "weights.pt", weights_only=True) for name in ("whole", "parts"))
+    assert all(torch.equal(weights, parts[name]) for name, weights in whole.items())
 
 
 @given(count=st.integers(0, 50), size=st.integers(1, 9))

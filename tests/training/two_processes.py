@@ -1,11 +1,15 @@
-"""The program that `test_distributed` starts under torchrun: a few steps of every task; losses and weights are written.
+"""The program that `test_distributed` starts under torchrun.
 
-It is a script, not a test; run alone it gives what one process with the whole batch gives. Nothing is dropped out, as
-each process drops other numbers.
+`steps FOLDER` trains a few steps of every task; losses and weights are written. Run alone it gives what one process
+with the whole batch gives. Nothing is dropped out, as each process drops other numbers. `terminated FOLDER` trains one
+task whose first process has torchrun terminated after two steps; run again, it resumes.
 """
 
 import json
+import os
 import pickle
+import signal
+import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +20,7 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
+from signspot.io.progress import silent
 from signspot.models.frame_coder import CoderOptions
 from signspot.mouthing.network import NetworkOptions
 from signspot.mouthing.trials import read_vocabulary
@@ -125,10 +130,33 @@ def steps(folder: Path) -> None:
     (folder / f"threads-{group.rank}.json").write_text(json.dumps(thread_names()))
 
 
+def terminated(folder: Path) -> None:
+    """Train until the job is terminated, as SLURM does it; trained to the end, the weights are written."""
+    torch.set_num_threads(1)
+    with join_group() as group:
+        is_resumed = (folder / "run" / "state.pt").is_file() or folder.name == "whole"
+        stop = terminate_parent if group.is_first and not is_resumed else silent
+        task = EmbeddingTask(CONFIG, known_data(CONFIG))
+        result = train(task, folder / "run", stop)
+        if group.is_first:
+            torch.save(result.module.state_dict(), folder / "weights.pt")
+
+
+def terminate_parent(done: int, total: int | None) -> None:
+    """After two steps send SIGTERM to torchrun, and wait until torchrun has passed it on to this process."""
+    if done == 2:
+        received, wake = socket.socketpair()
+        wake.setblocking(False)
+        signal.set_wakeup_fd(wake.fileno())
+        os.kill(os.getppid(), signal.SIGTERM)
+        received.recv(1)
+        signal.set_wakeup_fd(-1)
+
+
 def thread_names() -> list[str]:
     """Names of this process's threads, those of libraries too."""
     return sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
 
 
 if __name__ == "__main__":
-    steps(Path(sys.argv[1]))
+    {"steps": steps, "terminated": terminated}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,5 +1,6 @@
 """Matrix products of an answer that is waited for stay on one thread; afterwards they have all of them again."""
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,11 +11,10 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from signspot.embedding.exemplars import Gallery
 from signspot.errors import FormatError, LandmarksError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.spotting.spotter import load
-from signspot.types import Exemplar, Grid, Track
+from signspot.types import Exemplar
 from signspot.web import sign_search
 from signspot.web.sign_search import _worker, on_one_thread, search_recordings
 from signspot.web.workbench import Workbench, WorkbenchOptions
@@ -67,18 +67,36 @@ def test_mistakes_are_told_and_threads_come_back(shared_out: None) -> None:
     assert threads() == {2}
 
 
-def test_proposed_locations_are_the_nearest_windows() -> None:
-    chance = np.random.default_rng(5)
-    grid = Grid(25.0, 16, 1, 1515)
-    windows = chance.standard_normal((grid.count, 96)).astype(np.float16)
-    sign = chance.standard_normal((2, 96)).astype(np.float32)
-    gallery = Gallery.of([Exemplar(word="", id="x")], sign[None])
-    proposals = sign_search.propose(Track(windows, grid, "e", "v"), gallery, "v")
-    nearest = (windows[::2].astype(np.float32) @ sign.T).max(axis=1)
-    assert proposals[0][0] == pytest.approx(nearest.max(), rel=1e-4)
-    assert proposals[0][2] == pytest.approx(grid.times[::2][nearest.argmax()])
-    times = np.sort([at for _, _, at in proposals])
-    assert np.diff(times).min() >= 1.0 - 1e-9, "places are a second apart"
+def test_a_recorded_sign_is_looked_for_in_all_tracks_without_loading_them(
+    material: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an archive: the best location is that of a search of the same video; new videos join, damaged ones wait."""
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    bench = Workbench.open(WorkbenchOptions(folder))
+    try:
+        searcher = bench.searcher
+        sign = material / "dictionary" / "river" / "river.pose"
+        gallery = searcher.spotter.gallery([Exemplar("", "recording", sign)])
+        assert sign_search.find_locations(searcher.spotter, searcher.archive(), gallery) == []
+        shutil.copy(material / "news.pose", folder)
+        (video,) = bench.folder.listing(fresh=True).videos.values()
+        assert not searcher.archive().tracks
+        searcher.track(video)
+        (track,) = searcher.archive().tracks
+        assert isinstance(track.embeddings, np.memmap)
+        best = sign_search.find_locations(searcher.spotter, searcher.archive(), gallery)[0]
+        expected = searcher.spotter.search(folder / "news.pose", gallery).best[""]
+        assert (best.video, best.time) == (video.name, pytest.approx(expected.time, abs=0.1))
+        track.path.write_bytes(b"damaged")
+        assert searcher.archive().tracks == (track,)  # opened before
+        track.path.unlink()
+        assert not searcher.archive().tracks
+        track.path.write_bytes(b"damaged")
+        assert not searcher.archive().tracks
+    finally:
+        bench.close()
 
 
 def test_recorded_signs_are_found_in_a_recorded_sentence(material: Path, tmp_path: Path) -> None:
