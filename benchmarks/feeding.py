@@ -1,5 +1,6 @@
-"""Feeding an RGB trunk: clips out of the store of images into batches, by how many processes make them."""
+"""Training an RGB trunk: a step of the paper's I3D, and clips out of the store of images by how many processes."""
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -8,11 +9,12 @@ import cv2
 import numpy as np
 import torch
 
-from benchmarks.isolation import Call, run_on
+from benchmarks.isolation import Call, fastest, run, run_on
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
 from signspot.models.encoder import SignEncoder
-from signspot.training.loop import made_batches
+from signspot.training.configuration import Compute
+from signspot.training.loop import autocast, made_batches
 from signspot.training.rgb import RgbTask, initial_trunk
 from signspot.training.rgb_clips import ImageStore, RgbBatches, RgbBatchOptions, RgbConfig, RgbSign, RgbSigns
 from signspot.video.writer import VideoWriter
@@ -23,7 +25,7 @@ _SIGNS = 24
 
 
 def feeding_rows(sizes: Sizes) -> list[Comparison]:
-    """Bytes of a sign against those of its pixels, and clips per second by workers."""
+    """A step, bytes of a sign against those of its pixels, and clips per second by workers."""
     done = run_on(Call("feeding:feed", {"side": sizes.rgb_side, "batches": 4 * sizes.rounds}), 2, apart=sizes.apart)
     values, what = done.values, f"clips of 16 × {sizes.rgb_side}²"
     rows = [
@@ -32,6 +34,16 @@ def feeding_rows(sizes: Sizes) -> list[Comparison]:
             f"a stored sign of {_FRAMES} frames, against its pixels",
             against(values["stored"] / 1e3, values["pixels"] / 1e3, "kB"),
             values["stored"] / values["pixels"],
+        )
+    ]
+    step = run(Call("feeding:step", {"side": sizes.rgb_side, "rounds": min(2, sizes.rounds)}), apart=sizes.apart)
+    seconds = step.values
+    rows += [
+        Comparison(
+            "Training",
+            f"I3D, a step of 4 {what} on one core: products in bfloat16 against float32",
+            f"{against(seconds['bfloat16'], seconds['float32'], 's')}; at most {rounded(step.peak)} MB",
+            seconds["bfloat16"] / seconds["float32"],
         )
     ]
     return rows + [
@@ -44,6 +56,23 @@ def feeding_rows(sizes: Sizes) -> list[Comparison]:
         )
         for workers in _WORKERS
     ]
+
+
+def step(side: int, rounds: int) -> dict[str, float]:
+    """Seconds of a step of the paper's I3D and batch, forward, backward and change of weights, by precision."""
+    with TemporaryDirectory() as folder:
+        task = make_task(Path(folder), side, width=1.0)
+        optimiser, batch, device = task.optimiser(), task.batch(0), torch.device("cpu")
+        module = task.module.train()
+
+    def train_once(compute: Compute) -> None:
+        with autocast(device, compute):
+            loss, _ = task.loss(module, batch)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+    return fastest(rounds, {name: partial(train_once, Compute(precision=name)) for name in ("float32", "bfloat16")})
 
 
 def feed(side: int, batches: int) -> dict[str, float]:
@@ -65,7 +94,7 @@ def feed(side: int, batches: int) -> dict[str, float]:
     return numbers
 
 
-def make_task(folder: Path, side: int) -> RgbTask:
+def make_task(folder: Path, side: int, width: float = 0.1) -> RgbTask:
     """A task of random signs, of which images are smooth with a little noise, as video is."""
     random = np.random.default_rng(0)
     film = folder / "film.mp4"
@@ -77,7 +106,7 @@ def make_task(folder: Path, side: int) -> RgbTask:
     cut = store.segments(film, [number * _FRAMES / 25 for number in range(_SIGNS)], _FRAMES)
     signs = tuple(RgbSign(images, number % 4, 0.0, "film") for number, images in enumerate(cut))
     config = RgbConfig(
-        model={"image_size": side, "width": 0.1}, batch=RgbBatchOptions(clips=4, dictionary=0.0), epochs=1
+        model={"image_size": side, "width": width}, batch=RgbBatchOptions(clips=4, dictionary=0.0), epochs=1
     )
     module: SignEncoder = initial_trunk(config, 4)
     return RgbTask(config, module, RgbBatches(RgbSigns(("a", "b", "c", "d"), signs, ()), config, 16, side))

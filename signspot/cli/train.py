@@ -3,10 +3,12 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +17,7 @@ from signspot.cli.console import bar, log, open_outputs, print_line, refuse_pixe
 from signspot.cli.options import settings
 
 if TYPE_CHECKING:
+    from signspot.corpus.corpus import Corpus
     from signspot.io.progress import Stage
     from signspot.models.contract import Encoder
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from signspot.training.mouthing import MouthingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
+    from signspot.training.run_folder import Run
 
 
 def train(
@@ -62,73 +66,63 @@ def train(
     from signspot.training.configuration import read_training
     from signspot.training.distributed import join_group
     from signspot.training.rgb_clips import RgbConfig
+    from signspot.training.run_folder import Run
 
     chosen = read_training(config, training_kinds(), overrides or [])
     folders = _named_folders(source or [])
     refuse_pixels({"the folder of a training of the kind rgb": isinstance(chosen, RgbConfig)})
     if dry_run:
-        _print_step(chosen, out, corpus, encoder, features, folders)
+        with TemporaryDirectory() as nowhere:
+            run = Run(Path(nowhere), features or out / "features", device=settings().device)
+            _print_step(chosen, lambda: _train(chosen, run, corpus, encoder, folders))
         return
     outputs = open_outputs(config, corpus, encoder, *chain.from_iterable(folders.values()))
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
-    with join_group(settings().device), resume_hint(out), outputs:
-        _train(chosen, out, corpus, encoder, features, folders, workers)
+    run = Run(out, features, command(), settings().device, workers)
+    with join_group(run.device), resume_hint(out), outputs:
+        _train(chosen, run, corpus, encoder, folders)
 
 
-def _train(
-    config: Any,
-    out: Path,
-    corpus: Path | None,
-    encoder: str | None,
-    features: Path | None,
-    folders: dict[str, list[str]],
-    workers: int,
-) -> None:
-    """Train what a configuration says; the others are the command's options."""
+def _train(config: Any, run: "Run", folder: Path | None, encoder: str | None, sources: dict[str, list[str]]) -> None:
+    """Train what a configuration says; `folder` is the corpus, the others are the command's options."""
+    from signspot.corpus.corpus import open_corpus
+    from signspot.errors import OptionsError
     from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
+    if isinstance(config, FrameCodesConfig | WarpingConfig):
+        _train_codes(config, run, sources)
+        return
+    if folder is None:
+        raise OptionsError("this training learns from a corpus. Name its folder with --corpus")
+    corpus = open_corpus(folder)
     if isinstance(config, EmbeddingConfig):
-        _train_embedding(config, out, corpus, encoder, features)
+        _train_embedding(config, run, corpus, encoder)
     elif isinstance(config, RgbConfig):
-        _train_rgb(config, out, corpus, encoder, features, workers)
-    elif isinstance(config, FrameCodesConfig):
-        _train_frame_codes(config, out, folders, workers)
-    elif isinstance(config, WarpingConfig):
-        _make_warping(config, out, folders)
+        _train_rgb(config, run, corpus, encoder)
     elif isinstance(config, RecogniserConfig):
-        _train_recogniser(config, out, corpus)
+        _train_recogniser(config, run, corpus)
     else:
-        _train_mouthing(config, out, corpus)
+        _train_mouthing(config, run, corpus)
 
 
-def _print_step(
-    config: Any,
-    out: Path,
-    corpus: Path | None,
-    encoder: str | None,
-    features: Path | None,
-    folders: dict[str, list[str]],
-) -> None:
+def _print_step(config: Any, start: Callable[[], None]) -> None:
     """Print a configuration with all its defaults, and the sizes and time of a step of its training.
 
     Raises:
         OptionsError: nothing is learned step by step.
     """
-    from dataclasses import asdict
-    from tempfile import TemporaryDirectory
-
     from signspot.errors import OptionsError
     from signspot.io.checks import quoted
     from signspot.training.loop import StepMeasuredError, dry_run
 
     print_line(json.dumps(asdict(config), indent=1, ensure_ascii=False))
-    with TemporaryDirectory() as nowhere, dry_run():
+    with dry_run():
         try:
-            _train(config, Path(nowhere), corpus, encoder, features or out / "features", folders, 1)
+            start()
         except StepMeasuredError as error:
             measured = error.measured
         else:
@@ -199,87 +193,59 @@ def _named_folders(texts: list[str]) -> dict[str, list[str]]:
     return {name: [folder for other, _, folder in pairs if other == name] for name, _, _ in pairs}
 
 
-def _train_frame_codes(config: "FrameCodesConfig", out: Path, folders: dict[str, list[str]], workers: int) -> None:
-    from dataclasses import replace
+def _train_codes(config: "FrameCodesConfig | WarpingConfig", run: "Run", sources: dict[str, list[str]]) -> None:
+    from signspot.training.frame_codes import WarpingConfig, make_warping, train_frame_codes, with_folders
 
-    from signspot.training.frame_codes import train_frame_codes, with_folders
-
-    chosen = replace(config, sources=with_folders(config.sources, folders))
+    chosen = replace(config, sources=with_folders(config.sources, sources))
+    if isinstance(chosen, WarpingConfig):
+        _save(make_warping(chosen), run, half=True)
+        return
     with _stage()("training") as progress:
-        encoder = train_frame_codes(chosen, out, progress, workers=workers, device=settings().device)
-    _keep(encoder, out / f"{chosen.name}.safetensors", half=True)
+        encoder = train_frame_codes(chosen, run.out, progress, workers=run.workers, device=run.device)
+    _save(encoder, run, half=True)
 
 
-def _make_warping(config: "WarpingConfig", out: Path, folders: dict[str, list[str]]) -> None:
-    from dataclasses import replace
-
-    from signspot.training.frame_codes import make_warping, with_folders
-
-    chosen = replace(config, sources=with_folders(config.sources, folders))
-    _keep(make_warping(chosen), out / f"{config.name}.safetensors", half=True)
-
-
-def _train_recogniser(config: "RecogniserConfig", out: Path, folder: Path | None) -> None:
-    from signspot.corpus.corpus import open_corpus
+def _train_recogniser(config: "RecogniserConfig", run: "Run", corpus: "Corpus") -> None:
     from signspot.recognition.recogniser import save_recogniser
     from signspot.training.recogniser import train_recogniser_on_corpus
 
-    trained, scores = train_recogniser_on_corpus(
-        config, open_corpus(_named(folder)), out, stage=_stage(), device=settings().device
-    )
+    trained, scores = train_recogniser_on_corpus(config, corpus, run.out, stage=_stage(), device=run.device)
     if not _is_first():
         return
-    target = save_recogniser(trained, out / f"{config.name}.safetensors")
+    target = save_recogniser(trained, run.out / f"{config.name}.safetensors")
     print_line(f"{target}: {config.name}, {len(trained.words):,} words")
-    for each in scores:
-        print_line(str(each))
+    for scored in scores:
+        print_line(str(scored))
     log(f"use it with: signspot recognise CLIP {shlex.quote(str(target))}")
 
 
-def _train_mouthing(config: "MouthingConfig", out: Path, folder: Path | None) -> None:
-    from signspot.corpus.corpus import open_corpus
+def _train_mouthing(config: "MouthingConfig", run: "Run", corpus: "Corpus") -> None:
     from signspot.mouthing.model import save_mouthing
     from signspot.training.mouthing import train_mouthing
 
-    corpus = open_corpus(_named(folder))
     with _stage()("training") as progress:
-        model = train_mouthing(config, corpus, out, progress, command(), settings().device)
+        model = train_mouthing(config, corpus, run.out, progress, run.command, run.device)
     if not _is_first():
         return
-    target = out / f"{config.name}.safetensors"
+    target = run.out / f"{config.name}.safetensors"
     save_mouthing(model, target)
     print_line(f"{target}: {model.name}")
     log(f"measure it with: signspot evaluate mouthing CORPUS --model {shlex.quote(str(target))}")
 
 
-def _train_embedding(
-    config: "EmbeddingConfig", out: Path, folder: Path | None, name: str | None, features: Path | None
-) -> None:
-    from signspot.corpus.corpus import open_corpus
+def _train_embedding(config: "EmbeddingConfig", run: "Run", corpus: "Corpus", trunk: str | None) -> None:
     from signspot.models.checkpoints import load_encoder
     from signspot.training.embedding import train_embedding_on_corpus
-    from signspot.training.run_folder import Run
 
-    corpus = open_corpus(_named(folder))
-    trunk = load_encoder(name)
-    run = Run(out, features, command(), settings().device)
-    _keep(
-        train_embedding_on_corpus(config, trunk, corpus, run, _stage()), out / f"{config.name}.safetensors", half=False
-    )
+    _save(train_embedding_on_corpus(config, load_encoder(trunk), corpus, run, _stage()), run)
 
 
-def _train_rgb(
-    config: "RgbConfig", out: Path, folder: Path | None, name: str | None, pictures: Path | None, workers: int
-) -> None:
-    from signspot.corpus.corpus import open_corpus
+def _train_rgb(config: "RgbConfig", run: "Run", corpus: "Corpus", start: str | None) -> None:
     from signspot.models.checkpoints import load_encoder
     from signspot.training.rgb import train_rgb_on_corpus
-    from signspot.training.run_folder import Run
 
-    corpus = open_corpus(_named(folder))
-    start = load_encoder(name) if name is not None else None
-    run = Run(out, pictures, command(), settings().device, workers)
-    encoder, tested = train_rgb_on_corpus(config, corpus, run, start, _stage())
+    origin = load_encoder(start) if start is not None else None
+    encoder, tested = train_rgb_on_corpus(config, corpus, run, origin, _stage())
     if not _is_first():
         return
     first, last = (encoder.card["metrics"]["loss_by_epoch"][epoch] for epoch in (0, -1))
@@ -289,22 +255,15 @@ def _train_rgb(
             f"held-out clips ({tested.clips}): {tested.top_1:.1%} right, {tested.top_5:.1%} among the best five; "
             f"chance is {1 / tested.words:.1%}"
         )
-    _keep(encoder, out / f"{config.name}.safetensors", half=False)
+    _save(encoder, run)
 
 
-def _named(corpus: Path | None) -> Path:
-    from signspot.errors import OptionsError
-
-    if corpus is None:
-        raise OptionsError("this training learns from a corpus. Name its folder with --corpus")
-    return corpus
-
-
-def _keep(encoder: "Encoder", target: Path, *, half: bool) -> None:
+def _save(encoder: "Encoder", run: "Run", *, half: bool = False) -> None:
     from signspot.models.checkpoints import save_encoder
 
     if not _is_first():
         return
-    kept = save_encoder(encoder, target, half=half)
-    print_line(f"{target}: {kept.name} ({kept.hash})")
+    target = run.out / f"{encoder.name}.safetensors"
+    saved = save_encoder(encoder, target, half=half)
+    print_line(f"{target}: {saved.name} ({saved.hash})")
     log("its default threshold is not calibrated yet. Do so with: signspot calibrate --footage … --dictionary …")

@@ -7,9 +7,8 @@ import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -162,19 +161,17 @@ class StoredImages:
         """
         import cv2
 
-        file = _opened(self.path).fileno()
-        coded = [np.frombuffer(os.pread(file, end - first, first), np.uint8) for first, end in self.places[which]]
+        with self.path.open("rb") as file:
+            coded = [
+                np.frombuffer(os.pread(file.fileno(), end - first, first), np.uint8)
+                for first, end in self.places[which]
+            ]
         decoded = [cv2.imdecode(each, cv2.IMREAD_COLOR) for each in coded if len(each)]
         images = [image for image in decoded if image is not None]
         if len(images) < len(coded):
             raise FormatError(f"the images in {self.path} are damaged. Remove it, and it is made again.")
         found: Images = np.stack(images)[..., ::-1]  # OpenCV has blue first
         return found
-
-
-@lru_cache(maxsize=256)
-def _opened(path: Path) -> BinaryIO:
-    return path.open("rb")
 
 
 @dataclass(frozen=True, slots=True)
