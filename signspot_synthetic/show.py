@@ -17,7 +17,7 @@ from signspot.errors import OptionsError
 from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
-from signspot.plots.report import clips, file_address, heading, paragraph, table, write_page
+from signspot.plots.report import Clip, clips, file_address, heading, paragraph, table, write_page
 from signspot.types import Segment
 from signspot.video.writer import VideoWriter
 from signspot_synthetic.body.motion import continuous, isolated
@@ -258,7 +258,7 @@ def page(
     subtitles = ((text, f"{segment.start:.2f}", f"{segment.end:.2f}") for text, segment in scene.subtitles)
     blocks = [
         paragraph(f"{len(performed.signs)} signs, co-articulated; everything here is made from one seed."),
-        clips([(address, "Subtitles come later or earlier than the signing.")]),
+        clips([Clip(address, "Subtitles come later or earlier than the signing.", "")]),
         heading("Signs"),
         table(("gloss", "start, s", "end, s", "in the dictionary"), signs),
         heading("Subtitles"),

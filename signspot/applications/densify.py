@@ -3,7 +3,7 @@
 The timeline is drawn as in Fig. 7 of the paper: subtitles above, a row for each word, its curve and its peak.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from signspot.annotation.plan import SubtitleMention, find_mentions, match_subti
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError
-from signspot.io.progress import Progress
-from signspot.plots.curves import COLOURS, clock
+from signspot.io.progress import Progress, silent
+from signspot.plots.curves import COLOURS, clock, view_of
 from signspot.plots.plot import lettering, tick_step
-from signspot.plots.report import drawing, paragraph, table, write_page
+from signspot.plots.report import heading, paragraph, report, table
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
@@ -128,7 +128,6 @@ def _place(mentioned: Sequence[SubtitleWord], spottings: Sequence[Spotting]) -> 
     return placed
 
 
-_PAGE = 30.0  # seconds in one plot of a page
 _MOST_ROWS = 24
 _LONGEST_TEXT, _SHORTEST_TEXT = 60, 12  # letters of a subtitle
 _LETTER = 0.0047  # part of the plot's width that a letter of a subtitle takes
@@ -191,21 +190,24 @@ def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, st
     return found
 
 
-def write_timeline_page(timeline: Timeline, path: str | Path) -> Path:
-    """Write all plots of a video, half a minute each, and a table of what was found and what was not."""
-
-    def blocks() -> Iterator[str]:
-        yield paragraph(timeline.summary)
-        last = max((each.end for each in timeline.subtitles), default=0.0)
-        for start in np.arange(0.0, max(last, 1e-6), _PAGE).tolist():
-            span = Segment(start, start + _PAGE)
-            if any(each.mention.start in span for each in timeline.mentions):
-                yield drawing(draw_timeline(timeline, span), f"words from {clock(start)} to {clock(start + _PAGE)}")
-        rows = (
-            (each.word, clock(each.mention.start, 1), " ".join(each.mention.text.split()))
-            + (("", "") if each.spotting is None else (f"{each.spotting.time:.2f}", f"{each.spotting.score:.2f}"))
-            for each in timeline.mentions
+def write_timeline_page(
+    timeline: Timeline, path: str | Path, *, pixels: bool = True, progress: Progress = silent
+) -> Path:
+    """Write a page: the video with its subtitles beside the spottings, curves, and a table of the subtitles' words."""
+    result = replace(timeline.result, spottings=tuple(timeline.spottings))
+    view = replace(view_of(result, pixels=pixels), subtitles=timeline.subtitles)
+    rows, previous = [], ""
+    for mention in sorted(timeline.mentions, key=lambda one: (one.word, one.mention.start)):
+        spotting = mention.spotting
+        rows.append(
+            (
+                *("" if mention.word == previous else mention.word, clock(mention.mention.start, 1)),
+                "not found" if spotting is None else clock(spotting.time, 1),
+                "" if spotting is None else f"{spotting.score:.2f} {spotting.confidence}".rstrip(),
+                " ".join(mention.mention.text.split()),
+            )
         )
-        yield table(("word", "subtitle at", "subtitle", "signed at, s", "score"), rows)
-
-    return write_page(path, f"Words of {Path(timeline.result.track.video).name}", blocks())
+        previous = mention.word
+    heads = ("word", "subtitle at", "signed at", "score", "subtitle")
+    report(view, path, progress, [heading("Words of the subtitles"), paragraph(timeline.summary), table(heads, rows)])
+    return Path(path)

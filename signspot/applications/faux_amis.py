@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.applications.signs import Costs, costs_between, sign_video_address
+from signspot.applications.signs import Costs, costs_between, sign_clip
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
@@ -173,11 +173,9 @@ def write_faux_amis_page(
             for pair in pairs[:_MOST_PAIRS]:
                 yield paragraph(f"{pair.first.word} / {pair.second.word}, cost {pair.cost:.2f}")
                 sides = zip(names, (pair.first, pair.second), strict=True)
-                addresses = (
-                    (sign_video_address(spotter, exemplar, pixels=pixels), f"{name}: {exemplar.word}")
-                    for name, exemplar in sides
+                yield clips(
+                    sign_clip(spotter, exemplar, f"{name}: {exemplar.word}", pixels=pixels) for name, exemplar in sides
                 )
-                yield clips((address, caption) for address, caption in addresses if address is not None)
 
     return write_page(path, f"Faux amis of {names[0]} and {names[1]}", blocks())
 

@@ -33,8 +33,8 @@ from signspot.landmarks.features import features
 from signspot.models.checkpoints import save_encoder
 from signspot.plots.curves import COLOURS
 from signspot.plots.plot import lettering
-from signspot.plots.report import clips, drawing, heading, paragraph, table, write_page
-from signspot.plots.skeletons import skeleton_address
+from signspot.plots.report import Clip, clips, drawing, heading, paragraph, table, write_page
+from signspot.plots.skeletons import skeleton_clip
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser, load_recogniser, save_recogniser
 from signspot.recognition.scoring import RecogniserScores
 from signspot.spotting.spotter import load
@@ -536,7 +536,7 @@ def _bars(parts: Mapping[str, tuple[str, Counter[str]]]) -> Figure:
     return figure
 
 
-def _examples(labels: Sequence[Label], corpus: Corpus) -> Iterator[tuple[str, str]]:
+def _examples(labels: Sequence[Label], corpus: Corpus) -> Iterator[Clip]:
     shown: set[str] = set()
     for label in labels:
         video = corpus.videos.get(label.video)
@@ -546,7 +546,7 @@ def _examples(labels: Sequence[Label], corpus: Corpus) -> Iterator[tuple[str, st
             seen = footage_landmarks(video, cache_folder() / "landmarks")
             landmarks = seen.between(label.segment.padded(0.3)).resampled(25.0)
             caption = f"{label.word} {label.confidence:.2f}, {label.video} at {label.time:.1f} s"
-            yield skeleton_address(features(landmarks)), caption
+            yield skeleton_clip(features(landmarks), caption)
             shown.add(label.word)
         except SignspotError:
             continue

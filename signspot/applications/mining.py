@@ -19,7 +19,7 @@ from signspot.errors import OptionsError, OutputError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
-from signspot.plots.curves import playable
+from signspot.plots.curves import clock, playable
 from signspot.spotting.matching import warping_costs
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import SearchResult
@@ -151,20 +151,19 @@ def write_dictionary(mined: Sequence[Candidate], folder: str | Path, progress: P
     return dictionary
 
 
-def write_spottings_page(spotter: Spotter, places: Sequence[Spotting], path: str | Path, title: str) -> Path:
-    """Write a page with a clip of every place whose video or `.pose` file is there."""
+def write_spottings_page(spotter: Spotter, spottings: Sequence[Spotting], path: str | Path, title: str) -> Path:
+    """Write a page with a clip of every spotting, by word; one whose video is not there is named."""
     with tempfile.TemporaryDirectory() as folder:
-        playables = [
-            spotting for spotting in places if is_pose_file(spotting.video) or playable(spotting.video) is not None
-        ]
-        there = [spotting for spotting in playables if Path(spotting.video).is_file()]
-        cut = [_cut(spotting, Path(folder), f"{number:03d}") for number, spotting in enumerate(there, 1)]
-        names = [
-            f"{spotting.word} {spotting.score:.2f}, {Path(spotting.video).name} at {spotting.time:.1f} s"
-            for spotting in there
-        ]
-        named = [replace(spotting, id=name) for spotting, name in zip(cut, names, strict=True)]
-        return write_exemplar_page(spotter, named, path, title)
+        exemplars = []
+        for number, spotting in enumerate(spottings, 1):
+            where = f"{Path(spotting.video).name} at {clock(spotting.time, 1)}"
+            name = f"{where}, {spotting.score:.2f} {spotting.confidence}".rstrip()
+            has_file = is_pose_file(spotting.video) or playable(spotting.video) is not None
+            if has_file and Path(spotting.video).is_file():
+                exemplars.append(replace(_cut(spotting, Path(folder), f"{number:03d}"), id=name))
+            else:
+                exemplars.append(Exemplar(spotting.word, name))
+        return write_exemplar_page(spotter, exemplars, path, title)
 
 
 def _cut(spotting: Spotting, folder: Path, stem: str) -> Exemplar:

@@ -1,7 +1,7 @@
 """Isolated signs as applications see them: features to draw and to compare, and what it costs to align two signs."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +10,21 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import SignPlace, Source, landmarks_of, sign_in_context
 from signspot.errors import SignspotError
+from signspot.io.html import image_address
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
-from signspot.plots.report import clips, data_address, write_page
-from signspot.plots.skeletons import Frames, skeleton_address
+from signspot.plots.report import Clip, clips, data_address, heading, paragraph, write_page
+from signspot.plots.skeletons import Frames, skeleton_clip
 from signspot.spotting.decoys import alignment_scale
 from signspot.spotting.matching import warping_costs
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment
+from signspot.video.clips import thumbnail
 
 logger = logging.getLogger(__name__)
 
 FPS = 25.0
+_THUMBNAIL_HEIGHT = 180  # pixels
 
 Costs = NDArray[np.float32]
 
@@ -56,24 +59,35 @@ def read_signs(spotter: Spotter, exemplars: Iterable[Exemplar]) -> dict[str, Fra
     return signs
 
 
-def sign_video_address(spotter: Spotter, exemplar: Exemplar, *, pixels: bool = True) -> str | None:
-    """An exemplar as a `data:` address for a page: its video, or a moving skeleton; None where neither can be made."""
+def sign_clip(spotter: Spotter, exemplar: Exemplar, caption: str, *, pixels: bool = True) -> Clip | None:
+    """An exemplar for a page: its video, or a moving skeleton; None where neither can be made."""
     try:
         if exemplar.path is None:
             return None
-        if pixels and exemplar.path.suffix.lower() != ".pose":
-            return data_address(exemplar.path, most_bytes=3_000_000)
-        return skeleton_address(read_sign(spotter, exemplar))
+        if not pixels or exemplar.path.suffix.lower() == ".pose":
+            return skeleton_clip(read_sign(spotter, exemplar), caption)
+        address = data_address(exemplar.path, most_bytes=3_000_000)
+        still = thumbnail(exemplar.path, exemplar.segment.middle if exemplar.segment else None, _THUMBNAIL_HEIGHT)
+        return None if address is None else Clip(address, caption, image_address(still, _THUMBNAIL_HEIGHT))
     except SignspotError as error:
         logger.info("'%s' is not shown: %s", exemplar.id, error)
         return None
 
 
 def write_exemplar_page(spotter: Spotter, exemplars: Sequence[Exemplar], path: str | Path, title: str) -> Path:
-    """Write a page with the clips of exemplars, in their order."""
-    addresses = ((sign_video_address(spotter, exemplar), exemplar.id) for exemplar in exemplars)
-    clips_shown = [(address, caption) for address, caption in addresses if address is not None]
-    return write_page(path, title, [clips(clips_shown)])
+    """Write a page with the clips of exemplars by word, in their order."""
+
+    def blocks() -> Iterator[str]:
+        for word in dict.fromkeys(exemplar.word for exemplar in exemplars):
+            of_word = [exemplar for exemplar in exemplars if exemplar.word == word]
+            yield heading(f"{word}: {len(of_word)}")
+            shown = [sign_clip(spotter, exemplar, exemplar.id) for exemplar in of_word]
+            yield clips(shown)
+            hidden = [exemplar.id for exemplar, clip in zip(of_word, shown, strict=True) if clip is None]
+            if hidden:
+                yield paragraph(f"Not shown, because there is no video: {', '.join(hidden)}", faint=True)
+
+    return write_page(path, title, blocks())
 
 
 def costs_between(spotter: Spotter, some: Gallery, others: Gallery) -> Costs:

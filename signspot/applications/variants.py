@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from signspot.applications.signs import Costs, costs_between, sign_video_address
+from signspot.applications.signs import Costs, costs_between, sign_clip
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
@@ -233,8 +233,7 @@ def write_variants_page(
             if group.signers:
                 yield paragraph("signed by " + ", ".join(group.signers), faint=True)
             ordered = sorted(group.exemplars, key=lambda exemplar: exemplar.id != group.typical.id)[:_MOST_CLIPS]
-            addresses = ((sign_video_address(spotter, exemplar, pixels=pixels), exemplar.id) for exemplar in ordered)
-            yield clips((address, caption) for address, caption in addresses if address is not None)
+            yield clips(sign_clip(spotter, exemplar, exemplar.id, pixels=pixels) for exemplar in ordered)
         yield heading("How different the exemplars are")
         yield drawing(draw_costs(variants), "a map of costs between exemplars")
         uses, results = used

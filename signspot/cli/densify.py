@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_spottings, write_spottings
-from signspot.cli.options import EncoderName, Html, Json, Out, Workers
+from signspot.cli.options import EncoderName, Html, Json, Out, Workers, settings
 
 
 def densify(
@@ -49,6 +49,8 @@ def densify(
             first = timeline.mentions[0].mention.start
             log(f"wrote {save_figure(draw_timeline(timeline, Segment(first, first + 30.0)), plot)}")
         if html is not None:
-            log(f"wrote {write_timeline_page(timeline, html)}")
+            with bar("report", "frames") as progress:
+                written = write_timeline_page(timeline, html, pixels=settings().pixels, progress=progress)
+            log(f"wrote {written}")
     print_spottings(timeline.spottings, as_json=json_lines)
     log(timeline.summary)

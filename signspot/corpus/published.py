@@ -18,8 +18,8 @@ from signspot.types import Exemplar, Segment
 from signspot.video import MEDIA_SUFFIXES
 from signspot.video.reader import open_video
 
-LSA64_WORDS = (
-    *("opaque", "red", "green", "yellow", "bright", "light-blue", "colors", "pink", "women", "enemy", "son", "man"),
+LSA64_WORDS = (  # as its authors list them: 2 and 8 are both "red", so their numbers are variants
+    *("opaque", "red", "green", "yellow", "bright", "light-blue", "colors", "red", "women", "enemy", "son", "man"),
     *("away", "drawer", "born", "learn", "call", "skimmer", "bitter", "sweet milk", "milk", "water", "food"),
     *("argentina", "uruguay", "country", "last name", "where", "mock", "birthday", "breakfast", "photo", "hungry"),
     *("map", "coin", "music", "ship", "none", "name", "patience", "perfume", "deaf", "trap", "rice", "barbecue"),
@@ -28,7 +28,7 @@ LSA64_WORDS = (
 )
 LSA64_LICENCE = "CC BY-NC-SA 4.0"
 WLASL_LICENCE = "C-UDA"
-CITIZEN_LICENCE = "ASL Citizen licence of Microsoft Research"
+CITIZEN_LICENCE = "the terms of ASL Citizen"
 _CITIZEN_SPLITS = ("train.csv", "val.csv", "test.csv")
 _CITIZEN_COLUMNS = ("participant id", "video file", "gloss")
 _NUMBERED = re.compile(r"(.*[^\W\d_])(\d{1,2})")  # a gloss with the number of its variant: REMEMBER2
@@ -71,7 +71,8 @@ def _lsa64(folder: Path, clips: list[Path]) -> Contents:
         assert match is not None
         word, signer = int(match[1]), int(match[2])
         name = LSA64_WORDS[word - 1] if 1 <= word <= len(LSA64_WORDS) else match[1]
-        exemplars.append(_exemplar(name, exemplar_id, path, f"LSA64 signer {signer}", "LSA64", LSA64_LICENCE))
+        variant = match[1] if LSA64_WORDS.count(name) > 1 else ""
+        exemplars.append(_exemplar(name, exemplar_id, path, f"LSA64 signer {signer}", "LSA64", LSA64_LICENCE, variant))
     return Contents(tuple(exemplars))
 
 

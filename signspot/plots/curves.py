@@ -15,7 +15,7 @@ from signspot.embedding.tracks import SUFFIX
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.control_characters import escape_control_characters
 from signspot.spotting.search import SearchResult
-from signspot.types import Exemplar, Segment, Spotting
+from signspot.types import Exemplar, Segment, Spotting, Subtitle
 from signspot.video.clips import thumbnail
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class View:
     curves: tuple[Curve, ...]
     spottings: tuple[Spotting, ...]
     thresholds: Mapping[str, float]  # of every word that was searched: the score from which on a peak is a spotting
+    subtitles: tuple[Subtitle, ...] = ()  # shown below the video in a report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ class Panel:
         return COLOURS[(ids.index(exemplar) if exemplar in ids else 0) % len(COLOURS)]
 
 
-def panels(view: View, most: int | None = None, span: Segment | None = None) -> tuple[list[Panel], int]:
+def panels(view: View, most: int | None = None, span: Segment | None = None) -> tuple[list[Panel], list[str]]:
     """Group what is drawn by word: words with spottings first.
 
     Args:
@@ -80,13 +81,12 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
         span: only spottings that overlap it count, and are kept.
 
     Returns:
-        The panels, and the number of searched words that have none.
+        The panels, and the searched words that have none.
     """
     spottings = [spotting for spotting in view.spottings if span is None or _touches(spotting, span)]
     found = {spotting.word for spotting in spottings}
     words = list(dict.fromkeys(curve.word for curve in view.curves))
     words += [word for word in dict.fromkeys(spotting.word for spotting in view.spottings) if word not in words]
-    searched = len({*words, *view.thresholds})
     words.sort(key=lambda word: word not in found)
     shown = [
         Panel(
@@ -97,7 +97,8 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
         )
         for word in words[:most]
     ]
-    return shown, searched - len(shown)
+    drawn = {panel.word for panel in shown}
+    return shown, [word for word in dict.fromkeys([*words, *view.thresholds]) if word not in drawn]
 
 
 def _touches(spotting: Spotting, span: Segment) -> bool:

@@ -252,7 +252,7 @@ def draw(view: View) -> Figure:
         axes.tick_params(labelbottom=number == len(shown) - 1)
         _add_exemplars(figure, panel, (_WIDTH - _SIDE + 16, place[1], _SIDE - 28, _PANEL))
         _name_threshold(axes, panel.threshold)
-    _write_foot(figure, left_out, height, empty=not shown)
+    _write_foot(figure, len(left_out), height, empty=not shown)
     if any(spotting.mouthed is not None for panel in shown for spotting in panel.spottings):
         figure.text(_LEFT / _WIDTH, 16 / height, "★ also mouthed", size=11, color="#555555", va="center")
     return figure

@@ -6,6 +6,7 @@ import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -28,7 +29,6 @@ from signspot.plots.curves import (
     clock,
     lowest_score,
     panels,
-    plural,
     summary,
     telling,
     thinned,
@@ -113,12 +113,23 @@ def drawing(figure: Figure, description: str) -> str:
     return f'<img alt="{text(description)}" src="{address}">'
 
 
-def clips(shown: Iterable[tuple[str, str]]) -> str:
-    """Clips side by side: each a `data:` address and a caption."""
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A short video in a page; both addresses are `data:` addresses."""
+
+    address: str
+    caption: str
+    thumbnail: str  # shown until it is played; "": the first frame
+
+
+def clips(shown: Iterable[Clip | None]) -> str:
+    """Clips side by side; None stands for one that cannot be shown."""
     figures = (
-        f'<figure><video controls loop muted playsinline preload="auto" src="{address}"></video>'
-        f"<figcaption>{text(caption)}</figcaption></figure>"
-        for address, caption in shown
+        '<figure><video controls loop muted playsinline preload="auto" '
+        + (f'poster="{clip.thumbnail}" ' if clip.thumbnail else "")
+        + f'src="{clip.address}"></video><figcaption>{text(clip.caption)}</figcaption></figure>'
+        for clip in shown
+        if clip is not None
     )
     return f'<div class="clips">{"".join(figures)}</div>'
 
@@ -173,10 +184,18 @@ def write_copy(info: VideoInfo, target: Path, progress: Progress) -> None:
             progress(done, max(done, total))
 
 
-def report(view: View, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
-    """Write one self-contained page; `progress` receives the frames of the copy of a video that browsers do not play.
+def report(
+    view: View, path: str | os.PathLike[str], progress: Progress | None = None, blocks: Iterable[str] = ()
+) -> None:
+    """Write one self-contained page: the video beside its spottings, the curves below.
 
     Words and names are text and never markup, and the page's own policy lets no other script run.
+
+    Args:
+        view: what is shown.
+        path: the page.
+        progress: receives the frames of the copy of a video that browsers do not play.
+        blocks: of markup, made by the functions here, for the end of the page.
 
     Raises:
         OutputError: the suffix is not .html, or the file cannot be written.
@@ -184,12 +203,12 @@ def report(view: View, path: str | os.PathLike[str], progress: Progress | None =
     """
     target = check_plot_path("report", path)
     address = data_address(view.video, progress) if view.video else None
-    page = _page(view, address)
+    page = _page(view, address, blocks)
     with atomic_write(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def _page(view: View, address: str | None) -> str:
+def _page(view: View, address: str | None, blocks: Iterable[str]) -> str:
     style, script = _part("page.css"), _part("drawing.js") + _part("page.js")
     shown, left_out = panels(view)
     spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
@@ -199,7 +218,9 @@ def _page(view: View, address: str | None) -> str:
         script=script,
         title=text(view.title or "signspot"),
         summary=summary(view),
-        left_out=paragraph(f"{plural(left_out, 'more word')} searched, not drawn here.") if left_out else "",
+        left_out=paragraph(f"Searched, but not drawn here: {', '.join(left_out)}.") if left_out else "",
+        subtitle='<p id="subtitle"></p>' if view.subtitles else "",
+        blocks="\n".join(blocks),
         duration=clock(view.duration),
         video=_video(view, address),
         rows="\n".join(_row(index, spotting) for index, spotting in enumerate(spottings)),
@@ -264,6 +285,10 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
     return {
         "duration": view.duration,
         "low": lowest_score(view),
+        "subtitles": [
+            {"start": line.start, "end": line.end, "text": " ".join(escape_control_characters(line.text).split())}
+            for line in view.subtitles
+        ],
         "panels": [
             {
                 "word": escape_control_characters(panel.word),

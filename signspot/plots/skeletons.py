@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.typing import NDArray
 
+from signspot.io.html import image_address
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
-from signspot.plots.report import file_address
+from signspot.plots.report import Clip, file_address
 from signspot.video.writer import VideoWriter
 
 Frames = NDArray[np.float32]  # (T, J, C)
@@ -76,14 +77,15 @@ def draw_strip(axes: Sequence[Any], sign: Frames, colour: str) -> None:
         draw_skeleton(each, sign[place], colour, box=box)
 
 
-def skeleton_address(sign: Frames, fps: float = 25.0) -> str:
-    """A (T, J, C) sign as a moving skeleton, in a `data:` address that a page plays."""
+def skeleton_clip(sign: Frames, caption: str, fps: float = 25.0) -> Clip:
+    """A (T, J, C) sign as a moving skeleton that a page plays."""
     with tempfile.TemporaryDirectory() as folder:
         path, box = Path(folder) / "sign.mp4", box_of(sign)
         with VideoWriter(path, fps) as writer:
             for frame in sign:
                 writer.add(_still(frame, box))
-        return file_address(path, "video/mp4")
+        thumbnail = image_address(_still(sign[len(sign) // 2], box), _SIDE)
+        return Clip(file_address(path, "video/mp4"), caption, thumbnail)
 
 
 def _still(frame: Frames, box: Box) -> NDArray[np.uint8]:

@@ -80,7 +80,7 @@ def draw_page(view: View, span: Segment) -> Page:
         axes.tick_params(labelsize=8, labelbottom=row == len(shown) - 1)
         _write_word(figure, panel, (bottom + _ROW - 34) / height)
     if left_out:
-        figure.text(12 / WIDTH, 12 / height, f"{left_out} more not shown", size=8, color="#555555", va="center")
+        figure.text(12 / WIDTH, 12 / height, f"{len(left_out)} more not shown", size=8, color="#555555", va="center")
     canvas.draw()
     image = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
     for row, panel in enumerate(shown):

@@ -1,5 +1,6 @@
 """Footage: all subtitle words on one timeline, new exemplars mined from it, and signs that two languages share."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,9 +73,13 @@ def test_subtitle_words_are_found_where_they_are_signed(
     assert len({each.spotting for each in placed}) == len(placed), "a spotting counts once"
     assert all(each.spotting.time in each.where for each in placed if each.spotting is not None)
     page = write_timeline_page(found, tmp_path / "t.html").read_text()
-    assert "<img" in page
     assert f"{len(placed)} of 12" in page
     assert f"The {signs[0][0]} and" in page, "lines of a subtitle are joined"
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert [spotting["time"] for spotting in data["spottings"]] == [spotting.time for spotting in found.spottings]
+    assert [line["start"] for line in data["subtitles"]] == [line.start for line in found.subtitles]
+    table = page.partition("Words of the subtitles")[2]
+    assert [table.count(f"<td>{word}</td>") for word in sorted({word for word, _ in signs})] == [1] * 6
 
 
 def test_subtitles_hide_no_other() -> None:
@@ -160,6 +165,7 @@ def test_shared_signs_are_found_and_their_meaning_is_told(
     assert {pair.second.word for pair in again.of("same")} == {names[0], "elsewhere"}
     page = write_faux_amis_page(spotter, replace(found, pairs=found.pairs[:1]), tmp_path / "p.html", ("A", "<B>"))
     assert page.read_text().count("<video") == 2
+    assert page.read_text().count('poster="data:image/jpeg') == 2
     assert "<B>" not in page.read_text()
 
 

@@ -2,6 +2,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const video = document.querySelector("video");
 const rows = document.getElementById("rows");
 const now = document.getElementById("now");
+const subtitle = document.getElementById("subtitle");
 const HEIGHT = 150, TOP = 14, BOTTOM = 22, LEFT = 34, RIGHT = 18, FRAME = 1 / 25;
 const duration = Math.max(data.duration, FRAME);
 let zoom = 1, time = 0, cursors = [];
@@ -19,6 +20,10 @@ function show() {
   const here = data.spottings.filter((spotting) => spotting.start <= time && time < spotting.end);
   const text = here.map((spotting) => spotting.word + "  " + spotting.score.toFixed(2)).join(" · ");
   if (now.textContent !== text) now.textContent = text;
+  if (subtitle) {
+    const line = data.subtitles.find((one) => one.start <= time && time < one.end);
+    subtitle.textContent = line ? line.text : "";
+  }
   for (const row of rows.children) {
     row.classList.toggle("now", here.includes(data.spottings[row.dataset.index]));
   }
