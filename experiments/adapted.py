@@ -39,6 +39,7 @@ from signspot.training.adaptation_data import (
     score_segments,
 )
 from signspot.training.adapters import AdapterChoice, SegmentBatches, fold, train_adapters
+from signspot.training.items import read_words
 
 LOWEST = 0.3  # score from which spottings enter the precision-recall curve
 ByMatch = Mapping[MatchBy, "TruthScores"]
@@ -81,7 +82,8 @@ def measure_truth(spotter: Spotter, corpus: Corpus, match: MatchBy, options: Ada
         truths = [sign for sign in corpus.signs(name) if sign.word in gallery.words]
         spottings = [replace(spotting, video=name) for spotting in found.spottings]
         detection.add(name, track.grid.frames / track.grid.fps, spottings, truths)
-    segments = find_segments(part, list(part.videos), gallery.words, options)
+    named = read_words(part, gallery.words, list(part.videos))
+    segments = find_segments(part, named, gallery.words, options)
     scores = score_segments(spotter, tracks, segments, gallery, match)
     naming = {word: float(np.mean(values)) for word, values in scores.naming.items()}
     return TruthScores({str(w): p for w, p in detection.value().average_precision.items()}, naming)

@@ -18,9 +18,10 @@ from signspot.io.files import text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.contract import Encoder
+from signspot.models.encoder import make_encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
-from signspot.training.recogniser import RecogniserConfig, train_trunk
+from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.sign_clips import collect_signs
 from signspot.training.trunk_features import TrunkFeatures, trunk_features
 from signspot.types import Grid, Label
@@ -190,8 +191,8 @@ class Setup:
                 with self.stage(f"trunk: {kind}, {setting} words") as progress:
                     videos, words = [each.id for each in self.corpus.in_split("train")], self.labelled_words(setting)
                     signs = collect_signs(self.corpus, words, videos, config.clips, labels=self.labels)
-                    made = train_trunk(config, signs, self.out / "trunks" / name, progress, device=self.size.device)
-                    save_encoder(made, path)
+                    trained = train_recogniser(config, signs, self.out / "trunks" / name, progress, self.size.device)
+                    save_encoder(make_encoder(config.name, trained.module, card=trained.card), path)
             self._trunks[kind, setting] = load_encoder(path, device=self.size.device)
         return self._trunks[kind, setting]
 

@@ -127,10 +127,10 @@ class RayEngine:
 
     def _start(self) -> None:
         """Start a cluster of our own: on loopback, its files in a folder of its own, its workers with one core each."""
-        place = self._ray.util.get_node_ip_address()
-        if place != _LOOPBACK:  # Ray was imported before us and has decided already
+        address = self._ray.util.get_node_ip_address()
+        if address != _LOOPBACK:  # Ray was imported before us and has decided already
             raise RuntimeError(
-                f"it would listen at {place}. Let signspot import Ray first, or start a cluster yourself"
+                f"it would listen at {address}. Let signspot import Ray first, or start a cluster yourself"
             )
         for left in reversed(range(_STARTS)):
             try:

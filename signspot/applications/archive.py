@@ -69,8 +69,8 @@ def open_memory_map(path: Path, kind: str, names: Sequence[str]) -> tuple[Mappin
 def _memory_map(path: Path, begin: int, entry: Any) -> Half:
     if entry["dtype"] != "F16":
         raise FormatError(f"its numbers are {entry['dtype']}, not 16-bit")
-    rows, columns = (check_int(each, "shape") for each in check_list(entry["shape"], "shape"))
-    first, last = (check_int(each, "offset", most=2**62) for each in check_list(entry["data_offsets"], "offsets"))
+    rows, columns = (check_int(number, "shape") for number in check_list(entry["shape"], "shape"))
+    first, last = (check_int(number, "offset", most=2**62) for number in check_list(entry["data_offsets"], "offsets"))
     if columns < 1 or last - first != 2 * rows * columns or begin + last > path.stat().st_size:
         raise FormatError("its shape does not fit its size")
     if not rows:
@@ -124,15 +124,15 @@ def nearest_windows(
         indices: of the matrices, all along the same axes; the result is the same without them.
     """
     asked = np.ascontiguousarray(queries, np.float32)
-    found = Candidates([], [], [])
+    candidates = Candidates([], [], [])
     with _threads(threads):
         search = _WindowSearch(matrices, indices if indices is not None else [None] * len(matrices))
         for first in range(0, len(asked), _QUERIES):
             for similarity, numbers, rows in search.best(asked[first : first + _QUERIES], top):
-                found.similarity.append(similarity)
-                found.matrix.append(numbers)
-                found.row.append(rows)
-    return found
+                candidates.similarity.append(similarity)
+                candidates.matrix.append(numbers)
+                candidates.row.append(rows)
+    return candidates
 
 
 @contextmanager
@@ -150,23 +150,23 @@ class _WindowSearch:
     """Some matrices and their indices."""
 
     def __init__(self, matrices: Sequence[Half], indices: Sequence["QuantisedIndex | None"]):
-        self.matrices = [torch.from_numpy(np.asarray(each)) for each in matrices]
-        self.knots = [None if each is None else torch.from_numpy(np.asarray(each.knots)) for each in indices]
-        self.closely = [None if each is None else torch.from_numpy(np.asarray(each.rows)) for each in indices]
-        self.slack = np.array([np.inf if each is None else each.slack for each in indices], np.float32)
-        self.axes = next((each.axes for each in indices if each is not None), None)
-        self.lengths = np.array([len(each) for each in matrices], np.int64)
+        self.matrices = [torch.from_numpy(np.asarray(matrix)) for matrix in matrices]
+        self.knots = [None if index is None else torch.from_numpy(np.asarray(index.knots)) for index in indices]
+        self.closely = [None if index is None else torch.from_numpy(np.asarray(index.rows)) for index in indices]
+        self.slack = np.array([np.inf if index is None else index.slack for index in indices], np.float32)
+        self.axes = next((index.axes for index in indices if index is not None), None)
+        self.lengths = np.array([len(matrix) for matrix in matrices], np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(-(-self.lengths // GROUP))])  # of the groups of each matrix
         self._halves, self._floats = torch.empty(_BLOCK, dtype=torch.float16), torch.empty(_BLOCK)
 
     def best(self, queries: Floats, top: int) -> list[tuple[Floats, Indices, Indices]]:
         """Of each of (Q, D) queries: the similarities, matrices and rows of its best groups."""
-        found = self._chosen(queries, top, is_indexed=self.axes is not None)
-        poor = [number for number, each in enumerate(found) if each is None]
+        chosen = self._chosen(queries, top, is_indexed=self.axes is not None)
+        poor = [number for number, best in enumerate(chosen) if best is None]
         if poor:  # their indices leave too much over
-            for number, own in zip(poor, self._chosen(queries[poor], top, is_indexed=False), strict=True):
-                found[number] = own
-        return [each for each in found if each is not None]
+            for number, without_index in zip(poor, self._chosen(queries[poor], top, is_indexed=False), strict=True):
+                chosen[number] = without_index
+        return [best for best in chosen if best is not None]
 
     def _chosen(self, queries: Floats, top: int, *, is_indexed: bool) -> list[tuple[Floats, Indices, Indices] | None]:
         """As `best`; None: a query of which indices leave too much over."""
@@ -176,10 +176,10 @@ class _WindowSearch:
         bounds = self._bounds(queries, is_indexed=is_indexed)
         total = bounds.shape[1]
         some = min(max(_FIRST * count, _SURE), total)
-        groups = _union([np.argpartition(own, total - some)[total - some :] for own in bounds])
+        groups = _union([np.argpartition(bound, total - some)[total - some :] for bound in bounds])
         closer = self._closer(groups, queries, bounds, is_indexed=is_indexed)
         first = min(_FIRST * count, len(groups))
-        sure = _union([groups[np.argpartition(own, len(own) - first)[len(own) - first :]] for own in closer])
+        sure = _union([groups[np.argpartition(bound, len(bound) - first)[len(bound) - first :]] for bound in closer])
         values, rows = self._exact(sure, queries)
         enough = np.partition(values, len(sure) - count, axis=1)[:, len(sure) - count]  # that many groups reach it
         left = np.setdiff1d(np.flatnonzero((bounds >= enough[:, None]).any(axis=0)), groups, assume_unique=True)
@@ -202,13 +202,13 @@ class _WindowSearch:
         plain = torch.from_numpy(np.ascontiguousarray(queries.T))
         indexed = None if self.axes is None else torch.from_numpy(np.ascontiguousarray(self.axes.project(queries).T))
         for number, (matrix, knots) in enumerate(zip(self.matrices, self.knots, strict=True)):
-            own = bounds[:, int(self.offsets[number]) : int(self.offsets[number + 1])]
+            bounds_of_matrix = bounds[:, int(self.offsets[number]) : int(self.offsets[number + 1])]
             if is_indexed and knots is not None and indexed is not None:
-                self._write_bounds(knots, indexed, len(KNOTS), own)
+                self._write_bounds(knots, indexed, len(KNOTS), bounds_of_matrix)
             else:
-                self._write_bounds(matrix, plain, GROUP, own)
-        found: Floats = bounds.add_(ROUNDING).numpy()
-        return found
+                self._write_bounds(matrix, plain, GROUP, bounds_of_matrix)
+        upper: Floats = bounds.add_(ROUNDING).numpy()
+        return upper
 
     def _write_bounds(self, rows: Tensor, columns: Tensor, group: int, bounds: Tensor) -> None:
         """Write the best products of each group of (n, d) rows with (d, Q) columns into (Q, n / group) bounds."""
@@ -219,8 +219,8 @@ class _WindowSearch:
             floats = self._floats[: part.numel()].view(-1, group, width)
             floats.copy_(part.view(-1, group, width))
             best = floats[:, 0] @ columns
-            for place in range(1, group):
-                torch.maximum(best, floats[:, place] @ columns, out=best)
+            for offset in range(1, group):
+                torch.maximum(best, floats[:, offset] @ columns, out=best)
             bounds[:, start : start + len(best)] = best.T
         if full * group < len(rows):
             bounds[:, full] = (rows[full * group :].float() @ columns).amax(dim=0)
@@ -232,37 +232,37 @@ class _WindowSearch:
             return given
         columns = torch.from_numpy(np.ascontiguousarray(self.axes.project(queries)[:, :-1].T))
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
-        parts = [each.amax(dim=1) for each in self._products(groups, self.closely, columns)]
+        parts = [product.amax(dim=1) for product in self._products(groups, self.closely, columns)]
         return np.asarray(np.minimum(given, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
 
     def _exact(self, groups: Indices, queries: Floats) -> tuple[Floats, Indices]:
         """(Q, n) best similarities of (n,) groups, in order, with queries, and which of their rows have them."""
         columns = torch.from_numpy(np.ascontiguousarray(queries.T))
-        parts = [each.max(dim=1) for each in self._products(groups, self.matrices, columns)]
+        parts = [part.max(dim=1) for part in self._products(groups, self.matrices, columns)]
         if not parts:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-        values, places = (torch.cat(each).numpy().T for each in zip(*parts, strict=True))
-        return values, places
+        values, rows = (torch.cat(part).numpy().T for part in zip(*parts, strict=True))
+        return values, rows
 
     def _products(self, groups: Indices, sources: Sequence[Tensor | None], columns: Tensor) -> Iterator[Tensor]:
         """(m, GROUP, Q) products of rows of (n,) groups, in order, and (d, Q) columns, in parts; without a source 0."""
         width = len(columns)
         step = max(1, _BLOCK // (GROUP * width))
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
-        places = torch.from_numpy(groups - self.offsets[numbers])
+        inside = torch.from_numpy(groups - self.offsets[numbers])
         for start in range(0, len(groups), step):
             size = min(step, len(groups) - start)
             block = self._halves[: size * GROUP * width].view(size, -1)
             ends = np.searchsorted(numbers[start : start + size], np.arange(len(sources) + 1))
             for number in np.flatnonzero(np.diff(ends)).tolist():
                 first, last = int(ends[number]), int(ends[number + 1])
-                _gather(sources[number], places[start + first : start + last], block[first:last])
+                _gather(sources[number], inside[start + first : start + last], block[first:last])
             floats = self._floats[: block.numel()].view(-1, width)
             floats.copy_(block.view(-1, width))
             yield (floats @ columns).view(size, GROUP, -1)
 
     def _ordered(
-        self, groups: Indices, values: Floats, places: Indices, query: Floats, count: int
+        self, groups: Indices, values: Floats, offsets: Indices, query: Floats, count: int
     ) -> tuple[Floats, Indices, Indices]:
         """The best groups, the best first; of equal ones that with the lower number.
 
@@ -270,22 +270,22 @@ class _WindowSearch:
         computed once more, each by itself: equal windows stay equal, and with indices or without, order is the same.
         """
         least = np.partition(values, len(values) - count)[len(values) - count] - ROUNDING
-        kept = np.flatnonzero(values >= least)
-        groups, places = groups[kept], places[kept]
+        best = np.flatnonzero(values >= least)
+        groups, offsets = groups[best], offsets[best]
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
         first = (groups - self.offsets[numbers]) * GROUP
-        rows = np.minimum(first + places, self.lengths[numbers] - 1)
+        rows = np.minimum(first + offsets, self.lengths[numbers] - 1)
         similar = np.empty(len(rows), np.float32)
         by_matrix = np.argsort(numbers, kind="stable")
         for start in range(0, len(rows), _LATER):
-            own = by_matrix[start : start + _LATER]
+            part = by_matrix[start : start + _LATER]
             block = np.concatenate(
                 [
-                    self.matrices[number].numpy()[rows[own[numbers[own] == number]]]
-                    for number in np.unique(numbers[own]).tolist()
+                    self.matrices[number].numpy()[rows[part[numbers[part] == number]]]
+                    for number in np.unique(numbers[part]).tolist()
                 ]
             )
-            similar[own] = np.einsum("ij,j->i", block.astype(np.float64), query.astype(np.float64))
+            similar[part] = np.einsum("ij,j->i", block.astype(np.float64), query.astype(np.float64))
         order = np.lexsort((groups, -similar))[:count]
         return similar[order], numbers[order].astype(np.int64), rows[order]
 
@@ -342,8 +342,8 @@ class Axes:
         """
         inside = queries @ self.columns
         left = np.linalg.norm(queries - inside @ self.columns.T, axis=1)
-        seen = np.linalg.norm(inside, axis=1)
-        return np.concatenate([inside, left[:, None], seen[:, None]], axis=1).astype(np.float32)
+        length = np.linalg.norm(inside, axis=1)
+        return np.concatenate([inside, left[:, None], length[:, None]], axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -374,22 +374,22 @@ def make_index(rows: Half, axes: Axes) -> QuantisedIndex:
     Raises:
         FormatError: a window holds a number that is not finite.
     """
-    found, slack = np.empty((len(rows), COLUMNS - 1), np.float16), 0.0
+    coordinates, slack = np.empty((len(rows), COLUMNS - 1), np.float16), 0.0
     knots = np.empty((-(-len(rows) // GROUP), len(KNOTS), COLUMNS), np.float16)
-    columns, made, joined = torch.from_numpy(axes.columns), torch.from_numpy(found), torch.from_numpy(knots)
+    columns, row_numbers, knot_numbers = map(torch.from_numpy, (axes.columns, coordinates, knots))
     for start in range(0, len(rows), _INDEXED):
         part = torch.from_numpy(np.asarray(rows[start : start + _INDEXED])).float()
         inside = part @ columns
         left = torch.linalg.vector_norm(part.addmm_(inside, columns.T, alpha=-1), dim=1)
         if not bool(torch.isfinite(left).all()):
             raise FormatError("a window holds numbers that are not finite")
-        kept, above = inside.half(), (_ABOVE * left + ROUNDING).half()
-        own = made[start : start + _INDEXED]
-        own[:, :-1], own[:, -1] = kept, above
-        slack = max(slack, float(torch.linalg.vector_norm(inside - kept, dim=1).max()))
-        places = (torch.arange(-(-len(part) // GROUP) * GROUP)).clamp(max=len(part) - 1).view(-1, GROUP)
-        joined[start // GROUP : start // GROUP + len(places)] = _knots(inside[places], above[places])
-    return QuantisedIndex(axes, knots.reshape(-1, COLUMNS), found, slack + ROUNDING)
+        rounded, above = inside.half(), (_ABOVE * left + ROUNDING).half()
+        block = row_numbers[start : start + _INDEXED]
+        block[:, :-1], block[:, -1] = rounded, above
+        slack = max(slack, float(torch.linalg.vector_norm(inside - rounded, dim=1).max()))
+        windows = (torch.arange(-(-len(part) // GROUP) * GROUP)).clamp(max=len(part) - 1).view(-1, GROUP)
+        knot_numbers[start // GROUP : start // GROUP + len(windows)] = _knots(inside[windows], above[windows])
+    return QuantisedIndex(axes, knots.reshape(-1, COLUMNS), coordinates, slack + ROUNDING)
 
 
 def _knots(inside: Tensor, left: Tensor) -> Tensor:
@@ -403,13 +403,13 @@ def _knots(inside: Tensor, left: Tensor) -> Tensor:
     apart = inside - first
     along = ((apart * line).sum(dim=2) / (line * line).sum(dim=2).clamp(min=_TINY)).clamp(0, 1)
     off = torch.linalg.vector_norm(apart - along[..., None] * line, dim=2)
-    made = torch.empty(len(inside), len(KNOTS), inside.shape[2] + 2, dtype=torch.float16)
-    made[..., :-2] = ends
+    knots = torch.empty(len(inside), len(KNOTS), inside.shape[2] + 2, dtype=torch.float16)
+    knots[..., :-2] = ends
     for knot in range(len(KNOTS)):
-        own = (before == knot) | (after == knot)
-        made[:, knot, -2] = left[:, own].amax(dim=1)
-        made[:, knot, -1] = (_ABOVE * off[:, own].amax(dim=1) + ROUNDING).half()
-    return made
+        is_beside = (before == knot) | (after == knot)
+        knots[:, knot, -2] = left[:, is_beside].amax(dim=1)
+        knots[:, knot, -1] = (_ABOVE * off[:, is_beside].amax(dim=1) + ROUNDING).half()
+    return knots
 
 
 Stamp = tuple[int, int, int]
@@ -419,10 +419,10 @@ OpenIndices = dict[Path, tuple[Stamp, QuantisedIndex]]  # by file, with its stam
 def _stamp(path: Path) -> Stamp | None:
     """The file's number, size and time of change: another one, and it must be opened again; None: there is none."""
     try:
-        seen = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return seen.st_ino, seen.st_size, seen.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class IndexCache:
@@ -467,23 +467,23 @@ class IndexCache:
         """
         assert self._folder is not None, "without a cache there are no axes"
         path = self._folder / f"{source or 'unknown'}-{digest}-{axes.name}.safetensors"
-        stamp, (before, known) = _stamp(path), self._opened.get(path, (None, None))
-        if known is not None and stamp == before:
-            return known
+        stamp, (before, opened) = _stamp(path), self._opened.get(path, (None, None))
+        if opened is not None and stamp == before:
+            return opened
         try:
             if stamp is not None:
                 texts, arrays = open_memory_map(path, _INDEX, ("knots", "rows"))
                 groups = -(-len(rows) // GROUP)
                 shapes = [arrays[name].shape for name in ("knots", "rows")]
                 if shapes == [(groups * len(KNOTS), COLUMNS), (len(rows), COLUMNS - 1)]:
-                    found = QuantisedIndex(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
-                    self._opened[path] = stamp, found
-                    return found
+                    index_on_disk = QuantisedIndex(axes, arrays["knots"], arrays["rows"], float(texts["slack"]))
+                    self._opened[path] = stamp, index_on_disk
+                    return index_on_disk
         except (FormatError, KeyError, ValueError) as error:
             logger.info("made a index again: %s", error)
-        made = make_index(rows, axes)
-        self._write(path, _INDEX, {"knots": made.knots, "rows": made.rows}, {"slack": repr(made.slack)})
-        return made
+        index = make_index(rows, axes)
+        self._write(path, _INDEX, {"knots": index.knots, "rows": index.rows}, {"slack": repr(index.slack)})
+        return index
 
     def _write(self, path: Path, kind: str, arrays: dict[str, NDArray[np.floating]], texts: dict[str, str]) -> None:
         try:
@@ -707,18 +707,19 @@ def coarse_search(
         cache: the folder of what can be made again; None: every window is read.
     """
     matrices = [track.embeddings for track in archive.tracks]
-    kept = IndexCache(cache, archive.encoder, archive.indices)
-    axes = kept.axes(matrices)
+    index_cache = IndexCache(cache, archive.encoder, archive.indices)
+    axes = index_cache.axes(matrices)
     if axes is None:
         return nearest_windows(matrices, queries, top, threads)
-    return nearest_windows(matrices, queries, top, threads, [_index(kept, track, axes) for track in archive.tracks])
+    indices = [_index(index_cache, track, axes) for track in archive.tracks]
+    return nearest_windows(matrices, queries, top, threads, indices)
 
 
-def _index(kept: IndexCache, track: ArchivedTrack, axes: Axes) -> QuantisedIndex | None:
+def _index(index_cache: IndexCache, track: ArchivedTrack, axes: Axes) -> QuantisedIndex | None:
     if not track.digest:
         return None
     try:
-        return kept.index(track.embeddings, track.source, track.digest, axes)
+        return index_cache.index(track.embeddings, track.source, track.digest, axes)
     except FormatError as error:
         raise FormatError(f"{track.path} cannot be searched: {error}. Make it again with: signspot embed") from error
 

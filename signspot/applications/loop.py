@@ -161,7 +161,7 @@ class Loop:
         how = {**inputs, "how": "", "encoder": adapted["hash"], "threshold": self.options.threshold}
         annotated = self._do("labels D", how, lambda: self._annotate(adapted, stage))
         labels = {"M": self._labels(mouthed), "D": self._labels(annotated)}
-        learnt = (label for own in labels.values() for label in own if label.video in self.training)
+        learnt = (label for of_source in labels.values() for label in of_source if label.video in self.training)
         self.asked = sorted({label.word for label in learnt})  # of all recognisers alike
         if len(self.asked) < 2:
             raise NothingToLearnError(
@@ -184,10 +184,10 @@ class Loop:
     def _do(self, name: str, key: Mapping[str, Any], work: Callable[[], Outcome]) -> Outcome:
         """Take a stage's outcome from its record, if it follows from the same and its files are there; else do it."""
         digest = text_digest(json.dumps(key, sort_keys=True, default=str))
-        kept = kept_outcome(self.out, name, digest)
-        if kept is not None:
-            self.stages.append(StageDone(name, kept, redone=False))
-            return kept
+        earlier = kept_outcome(self.out, name, digest)
+        if earlier is not None:
+            self.stages.append(StageDone(name, earlier, redone=False))
+            return earlier
         outcome = work()
         self.stages.append(StageDone(name, outcome, redone=True))
         if outcome.get("failed"):  # by something that may lie outside of the key: it is tried again next time
@@ -207,8 +207,8 @@ class Loop:
             return {"message": f"none: {self.folder / 'labels'} holds no label of a video of the corpus", "count": 0}
         if given and how != "lips":
             return self._keep("M", given, _GIVEN)
-        place = self.out / f"mouthings-{self.options.language}"
-        job = MouthingJob(self.corpus, place, dictionary=self.signs)
+        store = self.out / f"mouthings-{self.options.language}"
+        job = MouthingJob(self.corpus, store, dictionary=self.signs)
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
@@ -221,27 +221,27 @@ class Loop:
         folder = self.out / "adaptation" / f"{key}-{spotter.encoder.hash[:8]}" / "adapted"  # its name is the encoder's
         base = {"hash": spotter.encoder.hash, "file": self.options.encoder}
         try:
-            made = adapt(
+            adaptation = adapt(
                 spotter, self.corpus, self.signs, folder, self.options.adapt, stage=stage, command="signspot learn"
             )
         except (OptionsError, DictionaryError) as error:
             return {**base, "message": f"not adapted: {error}"}
-        gains = {match: made.deciding(match).as_dict() for match in made.gains}
-        if made.encoder is None:
-            return {**base, "message": f"no gain on held-out footage: '{made.base.name}' stays", "gains": gains}
+        gains = {match: adaptation.deciding(match).as_dict() for match in adaptation.gains}
+        if adaptation.encoder is None:
+            return {**base, "message": f"no gain on held-out footage: '{adaptation.base.name}' stays", "gains": gains}
         target = folder / "adapted.safetensors"
-        kept = save_encoder(made.encoder, target, half=True)
+        saved = save_encoder(adaptation.encoder, target, half=True)
         message = (
-            f"adapted on {made.learned:,} segments of {made.videos:,} training videos, held out {made.held:,}; "
-            f"{made.test_videos:,} test videos were not looked at"
+            f"adapted on {adaptation.learned:,} segments of {adaptation.videos:,} training videos, "
+            f"held out {adaptation.held:,}; {adaptation.test_videos:,} test videos were not looked at"
         )
         files = [str(target.relative_to(self.out))]
-        return {"hash": kept.hash, "file": str(target), "message": message, "gains": gains, "files": files}
+        return {"hash": saved.hash, "file": str(target), "message": message, "gains": gains, "files": files}
 
     def _annotate(self, adapted: Outcome, stage: Stage) -> Outcome:
-        place = path_inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
+        store = path_inside(self.out, f"annotation-{adapted['hash'][:8]}-{self.options.language}", "the run")
         how = {"encoder": adapted["file"], "threshold": self.options.threshold, "device": self.options.device}
-        job = AnnotationJob(self.corpus, self.signs, place, **how)
+        job = AnnotationJob(self.corpus, self.signs, store, **how)
         try:
             report = annotate(job, AnnotateOptions(language=self.options.language), self.engine(), stage)
         except (DictionaryError, FormatError) as error:
@@ -249,22 +249,22 @@ class Loop:
         labels = [one.as_label() for one in report.spottings]
         return self._keep("D", labels, _DICTIONARY, f" at a score of {report.threshold:g} or more{_unseen(report)}")
 
-    def _recognisers(self, labels: Mapping[str, list[Label]], seen: Mapping[str, str], stage: Stage) -> None:
+    def _recognisers(self, labels: Mapping[str, list[Label]], digests: Mapping[str, str], stage: Stage) -> None:
         """One on each source of labels, and one on both; on M + D without those M that D contradicts."""
         doubted = contradicted(labels["M"], labels["D"])
         sure = [label for label, is_so in zip(labels["M"], doubted, strict=True) if not is_so]
         for name, sources in SOURCES.items():
-            own = [*sure, *labels["D"]] if name == "M+D" else labels[name]
+            chosen = [*sure, *labels["D"]] if name == "M+D" else labels[name]
             remark = (
                 f", without {sum(doubted):,} labels that those {_DICTIONARY} contradict"
                 if name == "M+D" and any(doubted)
                 else ""
             )
             how = {"how": asdict(self.options.recogniser), "sources": sources, "asked": self.asked}
-            key = {"labels": text_digest(repr(own)), **seen, **how}
+            key = {"labels": text_digest(repr(chosen)), **digests, **how}
             whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
-            if whole and len({label.word for label in own}) > 1:
-                self._do(f"recogniser {name}", key, partial(self._recogniser, name, own, key, remark, stage))
+            if whole and len({label.word for label in chosen}) > 1:
+                self._do(f"recogniser {name}", key, partial(self._recogniser, name, chosen, key, remark, stage))
 
     def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], remark: str, stage: Stage) -> Outcome:
         config = replace(self.options.recogniser, name=f"recogniser-{name}")
@@ -275,7 +275,7 @@ class Loop:
             if isinstance(config, RgbConfig):
                 trained, scores = self._rgb_recogniser(config, labels, folder, target, stage)
             else:
-                made, scores = train_recogniser_on_corpus(
+                recogniser, scores = train_recogniser_on_corpus(
                     replace(config, clips=replace(config.clips, sources=SOURCES[name])),
                     self.corpus,
                     folder,
@@ -285,11 +285,11 @@ class Loop:
                     stage=stage,
                     device=self.options.device,
                 )
-                save_recogniser(made, target)
-                trained = made
+                save_recogniser(recogniser, target)
+                trained = recogniser
         except OptionsError as error:
             return {"message": f"not trained: {error}", "scores": [], "failed": True}
-        plain = [{**asdict(each), "interval": [each.interval.low, each.interval.high]} for each in scores]
+        plain = [{**asdict(score), "interval": [score.interval.low, score.interval.high]} for score in scores]
         tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
         message = f"learnt from {trained.card['data']}{remark}; {tested}"
         return {"message": message, "words": len(trained.words), "scores": plain, "files": [target.name]}
@@ -351,9 +351,9 @@ def kept_outcome(out: Path, name: str, key: str) -> Outcome | None:
     gone: then the stage is done again.
     """
     try:
-        kept = parse_json(read_text(_record(out, name), exact=True).text, name)
-        outcome: Outcome = kept["outcome"]
-        whole = kept["key"] == key and kept["checksum"] == _checksum(outcome)
+        record = parse_json(read_text(_record(out, name), exact=True).text, name)
+        outcome: Outcome = record["outcome"]
+        whole = record["key"] == key and record["checksum"] == _checksum(outcome)
         files = [path_inside(out, file, name) for file in outcome.get("files", ())]
     except (FormatError, KeyError, TypeError, AttributeError):
         return None
@@ -389,8 +389,8 @@ def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> P
     """Write a self-contained page; people are shown as skeletons alone."""
 
     def blocks() -> Iterator[str]:
-        found = result.labels["D"]
-        right = _judged(found, corpus)
+        spotted = result.labels["D"]
+        right = _judged(spotted, corpus)
         yield table(("stage", "", "outcome"), result.lines())
         yield heading("What was gained on held-out footage")
         yield paragraph(gained(result))
@@ -403,14 +403,14 @@ def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> P
         yield drawing(draw_yield(named), "how many labels and words there are from each confidence on")
         yield heading("Labels by word")
         caption = "right and wrong labels of each word" if right else "labels of the most frequent words"
-        yield drawing(draw_right(found, right) if right else draw_words(named), caption)
-        order = sorted(range(len(found)), key=lambda index: -found[index].confidence)
+        yield drawing(draw_right(spotted, right) if right else draw_words(named), caption)
+        order = sorted(range(len(spotted)), key=lambda index: -spotted[index].confidence)
         if not right:
             yield heading(f"The surest labels {_DICTIONARY}")
-            yield clips(_examples([found[index] for index in order], corpus))
+            yield clips(_examples([spotted[index] for index in order], corpus))
             return
         for title, wanted in (("that are right", True), ("that are wrong", False)):
-            chosen = [found[index] for index in order if right[index] is wanted]
+            chosen = [spotted[index] for index in order if right[index] is wanted]
             yield heading(f"The surest labels {_DICTIONARY} {title}")
             yield clips(_examples(chosen, corpus)) if chosen else paragraph("There are none.")
 
@@ -423,7 +423,7 @@ def gained(result: LoopResult) -> str:
     reasons = []
     for name in SOURCES:
         outcome = result.outcome(f"recogniser {name}")
-        shares[name] = {each["tested"]: each["instance"][0] for each in outcome.get("scores", ())}
+        shares[name] = {score["tested"]: score["instance"][0] for score in outcome.get("scores", ())}
         reasons.append(str(outcome.get("message", "")).partition("not tested: ")[2])
     best = next((name for name in reversed(SOURCES) if shares[name]), "")
     if not best:
@@ -460,11 +460,11 @@ def _gains(result: LoopResult) -> Iterator[str]:
 
 def _scores(result: LoopResult) -> Iterator[tuple[str, ...]]:
     for name in SOURCES:
-        for each in result.outcome(f"recogniser {name}").get("scores", ()):
-            low, high = each["interval"]
-            one, five = each["instance"]
-            cells = (f"{one:.3f}", f"{five:.3f}", f"{each['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")
-            yield (result.origin(name), each["tested"], f"{each['clips']:,}", *cells)
+        for score in result.outcome(f"recogniser {name}").get("scores", ()):
+            low, high = score["interval"]
+            one, five = score["instance"]
+            cells = (f"{one:.3f}", f"{five:.3f}", f"{score['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")
+            yield (result.origin(name), score["tested"], f"{score['clips']:,}", *cells)
 
 
 def _judged(labels: Sequence[Label], corpus: Corpus) -> list[bool]:
@@ -503,8 +503,8 @@ def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
 
 def draw_words(labels: Mapping[str, Sequence[Label]]) -> Figure:
     """Labels of the words that have most, by source."""
-    counts = {source: Counter(label.word for label in own) for source, own in labels.items()}
-    return _bars({source: (COLOURS[number], each) for number, (source, each) in enumerate(counts.items())})
+    counts = {source: Counter(label.word for label in members) for source, members in labels.items()}
+    return _bars({source: (COLOURS[number], count) for number, (source, count) in enumerate(counts.items())})
 
 
 def draw_right(labels: Sequence[Label], right: Sequence[bool]) -> Figure:
@@ -518,14 +518,14 @@ def draw_right(labels: Sequence[Label], right: Sequence[bool]) -> Figure:
 
 def _bars(parts: Mapping[str, tuple[str, Counter[str]]]) -> Figure:
     total: Counter[str] = Counter()
-    for _, each in parts.values():
-        total.update(each)
+    for _, count in parts.values():
+        total.update(count)
     words = [word for word, _ in total.most_common(_WORDS)]
     figure = Figure(figsize=(10, 3.4), layout="constrained", facecolor="white")
     axes = figure.add_subplot(ylabel="labels")
     below = np.zeros(len(words))
-    for name, (colour, each) in parts.items():
-        heights = np.array([each[word] for word in words], float)
+    for name, (colour, count) in parts.items():
+        heights = np.array([count[word] for word in words], float)
         axes.bar(range(len(words)), heights, bottom=below, color=colour, label=name)
         below += heights
     axes.set_xticks(range(len(words)), [lettering(word)[0] for word in words], rotation=60, ha="right", size=8)
@@ -537,16 +537,16 @@ def _bars(parts: Mapping[str, tuple[str, Counter[str]]]) -> Figure:
 
 
 def _examples(labels: Sequence[Label], corpus: Corpus) -> Iterator[Clip]:
-    shown: set[str] = set()
+    words: set[str] = set()
     for label in labels:
         video = corpus.videos.get(label.video)
-        if label.word in shown or video is None or len(shown) >= _EXAMPLES:
+        if label.word in words or video is None or len(words) >= _EXAMPLES:
             continue
         try:
-            seen = footage_landmarks(video, cache_folder() / "landmarks")
-            landmarks = seen.between(label.segment.padded(0.3)).resampled(25.0)
+            footage = footage_landmarks(video, cache_folder() / "landmarks")
+            landmarks = footage.between(label.segment.padded(0.3)).resampled(25.0)
             caption = f"{label.word} {label.confidence:.2f}, {label.video} at {label.time:.1f} s"
             yield skeleton_clip(features(landmarks), caption)
-            shown.add(label.word)
+            words.add(label.word)
         except SignspotError:
             continue

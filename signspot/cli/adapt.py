@@ -60,56 +60,58 @@ def adapt(
     footage = open_corpus(corpus)
     words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
     with resume_hint(out), outputs:
-        made = adapt_encoder(
+        result = adapt_encoder(
             load(encoder, device=settings().device), footage, words, out, options, stage=bar, command=command()
         )
-        if made.encoder is not None:
-            made = replace(made, encoder=save_encoder(made.encoder, target, half=True))
+        if result.encoder is not None:
+            result = replace(result, encoder=save_encoder(result.encoder, target, half=True))
     if as_json:
-        print_line(json.dumps(_plain(made, target)))
+        print_line(json.dumps(_plain(result, target)))
     else:
-        _show(made, target)
+        _show(result, target)
 
 
-def _show(made: "AdaptationResult", target: Path) -> None:
+def _show(result: "AdaptationResult", target: Path) -> None:
     log(
-        f"learned from {made.learned:,} subtitled segments, {count(made.words, 'word')} and "
-        f"{count(made.labels, 'label')} of {made.hours:.2f} h in {duration(made.seconds)}; "
-        f"measured on {made.held:,} of them, each while it was held out. "
-        f"Training videos: {made.videos:,}; test videos, not looked at: {made.test_videos:,}"
+        f"learned from {result.learned:,} subtitled segments, {count(result.words, 'word')} and "
+        f"{count(result.labels, 'label')} of {result.hours:.2f} h in {duration(result.seconds)}; "
+        f"measured on {result.held:,} of them, each while it was held out. "
+        f"Training videos: {result.videos:,}; test videos, not looked at: {result.test_videos:,}"
     )
     rows = [
         (match, gain.measure, gain.group, str(gain.words), f"{gain.before:.3f}", f"{gain.after:.3f}", _signed(gain))
-        for match, found in made.gains.items()
-        for gain in found
+        for match, gains in result.gains.items()
+        for gain in gains
     ]
     print_table(("match", "by", "on", "words", "before", "after", "difference, 95 % interval"), rows)
-    if made.encoder is None:
-        print_line(f"no gain on held-out footage: keep '{made.base.name}'")
+    if result.encoder is None:
+        print_line(f"no gain on held-out footage: keep '{result.base.name}'")
         return
-    kept = [match for match, is_in in (("alignment", made.kept.codes), ("embedding", made.kept.embedding)) if is_in]
-    print_line(f"{target}: adapted for {' and '.join(kept)}; threshold {made.encoder.contract.threshold:g}")
+    adapted = [
+        match for match, is_in in (("alignment", result.kept.codes), ("embedding", result.kept.embedding)) if is_in
+    ]
+    print_line(f"{target}: adapted for {' and '.join(adapted)}; threshold {result.encoder.contract.threshold:g}")
     log(f"use it with: signspot spot VIDEO WORD --dictionary my-signs/ --encoder {target}")
 
 
 def _signed(gain: "Gain") -> str:
-    each = gain.difference
-    return f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
+    difference = gain.difference
+    return f"{difference.value:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
-def _plain(made: "AdaptationResult", target: Path) -> dict[str, object]:
+def _plain(result: "AdaptationResult", target: Path) -> dict[str, object]:
     return {
-        "encoder": str(target) if made.encoder is not None else None,
-        "hash": made.encoder.hash if made.encoder is not None else None,
-        "base": made.base.name,
-        "gains": {match: [gain.as_dict() for gain in found] for match, found in made.gains.items()},
-        "threshold": made.encoder.contract.threshold if made.encoder is not None else None,
-        "learned": made.learned,
-        "held": made.held,
-        "words": made.words,
-        "labels": made.labels,
-        "videos": made.videos,
-        "test_videos": made.test_videos,
-        "hours": made.hours,
-        "seconds": made.seconds,
+        "encoder": str(target) if result.encoder is not None else None,
+        "hash": result.encoder.hash if result.encoder is not None else None,
+        "base": result.base.name,
+        "gains": {match: [gain.as_dict() for gain in gains] for match, gains in result.gains.items()},
+        "threshold": result.encoder.contract.threshold if result.encoder is not None else None,
+        "learned": result.learned,
+        "held": result.held,
+        "words": result.words,
+        "labels": result.labels,
+        "videos": result.videos,
+        "test_videos": result.test_videos,
+        "hours": result.hours,
+        "seconds": result.seconds,
     }

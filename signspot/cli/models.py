@@ -31,7 +31,7 @@ def models(
     from signspot.models.contract import licence_logger, shipped
 
     licence_logger.setLevel(logging.WARNING)  # the table and the card have it
-    encoders = [load_encoder(each) for each in ([name] if name else shipped())]
+    encoders = [load_encoder(encoder_name) for encoder_name in ([name] if name else shipped())]
     if export is not None:
         _export(encoders, export)
     elif as_json:
@@ -101,6 +101,6 @@ def _card(encoder: "Encoder") -> Iterator[tuple[str, str]]:
 def _lines(key: str, value: Any) -> Iterator[tuple[str, str]]:
     """The values below a key of a card, each under its path of keys; empty ones are left out."""
     if isinstance(value, Mapping):
-        yield from (line for inner, each in value.items() for line in _lines(f"{key} / {inner}", each))
+        yield from (line for inner, part in value.items() for line in _lines(f"{key} / {inner}", part))
     elif value not in (None, ""):
         yield key, str(value)

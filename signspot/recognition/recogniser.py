@@ -81,20 +81,21 @@ class Recogniser:
             self.head(self.module.features(torch.from_numpy(clips[start : start + _CLIPS]), domain))  # type: ignore[arg-type]
             for start in range(0, len(clips), _CLIPS)
         ]
-        found: Floats = torch.cat(parts).numpy()
-        return found
+        logits: Floats = torch.cat(parts).numpy()
+        return logits
 
     @torch.inference_mode()
     def of_windows(self, frames: Floats) -> Floats:
         """(T, J, C) continuous signing to (T - F + 1, K): the logits of every window, all in one pass."""
         compute = self.module.window_features()
         count = len(frames) - self.module.trunk.frames + 1
-        seen = torch.from_numpy(np.ascontiguousarray(frames, np.float32))
+        signing = torch.from_numpy(np.ascontiguousarray(frames, np.float32))
         parts = [
-            self.head(compute(seen, range(start, min(count, start + _WINDOWS)))) for start in range(0, count, _WINDOWS)
+            self.head(compute(signing, range(start, min(count, start + _WINDOWS))))
+            for start in range(0, count, _WINDOWS)
         ]
-        found: Floats = torch.cat(parts).numpy()
-        return found
+        logits: Floats = torch.cat(parts).numpy()
+        return logits
 
     def of_frames(self, frames: Floats) -> Floats:
         """(T, J, C) continuous signing to (K,): logits averaged over all windows; a short stretch repeats its ends."""
@@ -125,10 +126,10 @@ class Recogniser:
     def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:
         """(N, K) logits of stretches of one video, averaged over the windows of each."""
         landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(FPS)
-        seen, origin = features(landmarks, mirror=dominant_hand(landmarks) == "left"), float(landmarks.times[0])
-        firsts = [round((stretch.start - origin) * FPS) for stretch in stretches]
-        places = [range(a, a + round(each.duration * FPS)) for a, each in zip(firsts, stretches, strict=True)]
-        return self.of_stretches(seen, places)
+        signing, origin = features(landmarks, mirror=dominant_hand(landmarks) == "left"), float(landmarks.times[0])
+        firsts = [round((segment.start - origin) * FPS) for segment in stretches]
+        ranges = [range(a, a + round(segment.duration * FPS)) for a, segment in zip(firsts, stretches, strict=True)]
+        return self.of_stretches(signing, ranges)
 
     def of_sign(self, sign: Floats) -> Floats:
         """(T, J, C) isolated sign to (K,): logits averaged over clips of it, as a dictionary's are seen."""
@@ -183,11 +184,11 @@ class RgbRecogniser:
         """(K,) logits of a segment of a video, averaged over all windows; a short one repeats its last frame."""
         contract, trunk = self.encoder.contract, self.encoder.module.trunk
         frames = sign_frames(video, contract, segment)
-        seen = frames[np.minimum(np.arange(max(len(frames), contract.frames)), len(frames) - 1)]
+        padded = frames[np.minimum(np.arange(max(len(frames), contract.frames)), len(frames) - 1)]
         total = np.zeros(len(self.words), np.float64)
-        starts = range(len(seen) - contract.frames + 1)
+        starts = range(len(padded) - contract.frames + 1)
         for first in range(0, len(starts), trunk.block):
-            clips = np.stack([seen[start : start + contract.frames] for start in starts[first : first + trunk.block]])
+            clips = np.stack([padded[start : start + contract.frames] for start in starts[first : first + trunk.block]])
             features = trunk(torch.from_numpy(clips).transpose(1, 2).to(self.encoder.device))
             total += trunk.logits(features).double().sum(dim=0).cpu().numpy()  # type: ignore[operator]
         return np.asarray(total / len(starts), np.float32)
@@ -224,7 +225,7 @@ def _likeliest(words: Sequence[str], logits: Floats, top: int) -> list[Recognise
     chances = np.exp(logits - logits.max())
     chances /= chances.sum()
     best = np.argsort(-chances, kind="stable")[:top]
-    return [Recognised(words[place], round(float(chances[place]), 6)) for place in best.tolist()]
+    return [Recognised(words[word], round(float(chances[word]), 6)) for word in best.tolist()]
 
 
 def stretch_features(landmarks: Landmarks, segment: Segment) -> Floats:
@@ -283,34 +284,34 @@ def load_recogniser(path: str | PathLike[str], device: str = "cpu") -> Recognise
     Raises:
         CheckpointError: there is none, it is damaged, or it was trained on other landmark features.
     """
-    place = Path(path)
-    if not place.is_file():
-        raise CheckpointError(f"no recogniser at '{place}'. Train one with: signspot train configs/recogniser.toml")
-    header = read_header(place).get(_HEADER)
-    if header is None and ENCODER_HEADER in read_header(place):
-        encoder = load_encoder(place, device=device)
+    file = Path(path)
+    if not file.is_file():
+        raise CheckpointError(f"no recogniser at '{file}'. Train one with: signspot train configs/recogniser.toml")
+    header = read_header(file).get(_HEADER)
+    if header is None and ENCODER_HEADER in read_header(file):
+        encoder = load_encoder(file, device=device)
         learned = encoder.card.get("config")
         vocabulary = learned.get(VOCABULARY) if isinstance(learned, dict) else None
         if vocabulary and len(vocabulary) == encoder.module.options.get("classes"):
             return RgbRecogniser(tuple(check_text(word, "a word") for word in vocabulary), encoder)
     if header is None:
-        raise CheckpointError(f"{place} holds no recogniser. Train one with: signspot train configs/recogniser.toml")
+        raise CheckpointError(f"{file} holds no recogniser. Train one with: signspot train configs/recogniser.toml")
     try:
-        card = parse_json(header, place.name)
+        card = parse_json(header, file.name)
         if card["landmark_features"] != FEATURES:
-            raise CheckpointError(f"{place.name} was trained on other landmark features. Train it again")
+            raise CheckpointError(f"{file.name} was trained on other landmark features. Train it again")
         words = tuple(check_text(word, "a word") for word in check_list(card["words"], "words"))
         if not words:
-            raise CheckpointError(f"{place.name} knows no word. Train it again")
+            raise CheckpointError(f"{file.name} knows no word. Train it again")
         check_sizes(card["model"])
         with torch.device("meta"):  # shapes without memory
-            check_fit(shapes(_networks(card["model"], len(words))), read_shapes(place), place.name)
+            check_fit(shapes(_networks(card["model"], len(words))), read_shapes(file), file.name)
         networks = _networks(card["model"], len(words))
-        fill(networks, read_weights(place), place.name)
+        fill(networks, read_weights(file), file.name)
         name = check_text(card["name"], "the name")
     except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
         reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"
-        raise CheckpointError(f"{place.name} does not fit a recogniser: {reason}") from error
+        raise CheckpointError(f"{file.name} does not fit a recogniser: {reason}") from error
     module, head = networks["trunk"], networks["head"]
     assert isinstance(module, SignEncoder)
     assert isinstance(head, nn.Linear)

@@ -101,33 +101,34 @@ def score_classifier(
         progress: called with the number of videos that are done.
     """
     chosen = window or SignWindow()
-    every = sorted({label for own in tested.values() for label in own}, key=lambda label: (label.video, label.time))
+    labels_once = {label for labels in tested.values() for label in labels}
+    every = sorted(labels_once, key=lambda label: (label.video, label.time))
     videos = list(dict.fromkeys(label.video for label in every))
     scores: dict[Label, Floats] = {}
     for done, video in enumerate(videos):
         progress(done, len(videos))
-        own = [label for label in every if label.video == video]
+        of_video = [label for label in every if label.video == video]
         try:
-            found = classifier.of_video(corpus.videos[video], [chosen.of(label) for label in own])
+            logits = classifier.of_video(corpus.videos[video], [chosen.of(label) for label in of_video])
         except (VideoError, LandmarksError, FormatError) as error:
-            logger.warning("left out %d signs of the test video '%s': %s", len(own), video, error)
+            logger.warning("left out %d signs of the test video '%s': %s", len(of_video), video, error)
             continue
-        scores.update(zip(own, found, strict=True))
+        scores.update(zip(of_video, logits, strict=True))
     progress(len(videos), len(videos))
-    seen = {name: [label for label in own if label in scores] for name, own in tested.items()}
-    return [_scores(classifier.words, name, own, scores) for name, own in seen.items() if own]
+    scored = {name: [label for label in labels if label in scores] for name, labels in tested.items()}
+    return [_scores(classifier.words, name, labels, scores) for name, labels in scored.items() if labels]
 
 
 def _scores(
     words: Sequence[str], name: str, tested: Sequence[Label], scores: Mapping[Label, Floats]
 ) -> RecogniserScores:
     accuracy = ClassificationAccuracy()
-    place = {word: number for number, word in enumerate(words)}
-    known = [label for label in tested if label.word in place]
-    if known:
-        accuracy.add(np.stack([scores[label] for label in known]), [place[label.word] for label in known])
+    number = {word: index for index, word in enumerate(words)}
+    learned = [label for label in tested if label.word in number]
+    if learned:
+        accuracy.add(np.stack([scores[label] for label in learned]), [number[label.word] for label in learned])
     for label in tested:
-        if label.word not in place:
+        if label.word not in number:
             accuracy.ranks.add(label.word, max(len(words), 5) + 1)
     value = accuracy.value((1, 5))
     return RecogniserScores(

@@ -102,24 +102,24 @@ def adapt(
     test_videos = len(whole_corpus.in_split("test"))
     footage = read_footage(spotter, whole_corpus, dictionary, chosen, stage)
     turns = _cross_validate(spotter, footage, chosen, Path(folder), stage)
-    found: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
-    kept = AdapterChoice(is_kept(found["alignment"]), "embedding" in found and is_kept(found["embedding"]))
+    measured: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
+    choice = AdapterChoice(is_kept(measured["alignment"]), "embedding" in measured and is_kept(measured["embedding"]))
     whole = footage.whole()
     encoder = None
-    if kept:
+    if choice:
         with stage("learning from all of it") as progress:
             adapters = train_adapters(base, SegmentBatches(whole, chosen), folder, progress)
         threshold = base.contract.threshold
-        if kept.codes:
+        if choice.codes:
             others = [(turn.before.others, turn.after.others) for turn in turns["alignment"]]
-            threshold = same_rate(threshold, *(np.concatenate(each) for each in zip(*others, strict=True)))
-        card = _card(base, whole, chosen, found, kept, command)
-        encoder = adapted_encoder(base, adapters, kept, footage.gallery, Path(folder).resolve().name, card, threshold)
+            threshold = same_rate(threshold, *(np.concatenate(scores) for scores in zip(*others, strict=True)))
+        card = _card(base, whole, chosen, measured, choice, command)
+        encoder = adapted_encoder(base, adapters, choice, footage.gallery, Path(folder).resolve().name, card, threshold)
     return AdaptationResult(
         encoder,
         base,
-        found,
-        kept,
+        measured,
+        choice,
         len(whole.learned),
         sum(len(part.held) for part in footage.turns(chosen)),
         len(whole.words),
@@ -134,28 +134,28 @@ def adapt(
 def adapted_encoder(
     base: Encoder,
     adapters: Adapters,
-    kept: AdapterChoice,
+    choice: AdapterChoice,
     gallery: Gallery,
     name: str,
     card: Mapping[str, Any],
     threshold: float,
 ) -> Encoder:
     """An encoder with the adapters that are kept, and its threshold."""
-    made = fold(base, adapters, kept, gallery, name, card)
-    return replace(made, contract=replace(made.contract, threshold=threshold))
+    folded = fold(base, adapters, choice, gallery, name, card)
+    return replace(folded, contract=replace(folded.contract, threshold=threshold))
 
 
-def deciding(found: tuple[Gain, ...]) -> Gain:
+def deciding(measured: tuple[Gain, ...]) -> Gain:
     """The gain on all words: by labels where enough held-out words have some, else by what subtitles name."""
-    every = [gain for gain in found if gain.group == "all words"]
+    every = [gain for gain in measured if gain.group == "all words"]
     labelled = [gain for gain in every if gain.measure == "labelled" and gain.words >= FEWEST_LABELLED]
     return (labelled or every)[0]
 
 
-def is_kept(found: tuple[Gain, ...]) -> bool:
+def is_kept(measured: tuple[Gain, ...]) -> bool:
     """Whether a gain is shown on all words of the held-out footage, and no loss on the words that were held out."""
-    chosen = deciding(found)
-    unseen = [gain for gain in found if gain.measure == chosen.measure and gain.group == "held-out words"]
+    chosen = deciding(measured)
+    unseen = [gain for gain in measured if gain.measure == chosen.measure and gain.group == "held-out words"]
     return chosen.is_shown and all(gain.difference.high >= 0 for gain in unseen)
 
 
@@ -179,17 +179,17 @@ def _cross_validate(
 ) -> dict[MatchBy, list[Turn]]:
     """Measure each part while it is held out: by alignment, and by embedding too if a map of embeddings is learned."""
     matches: list[MatchBy] = ["alignment", "embedding"] if options.embeddings else ["alignment"]
-    found: dict[MatchBy, list[Turn]] = {match: [] for match in matches}
+    turns: dict[MatchBy, list[Turn]] = {match: [] for match in matches}
     parts = footage.turns(options)
     for number, part in enumerate(parts, 1):
         with stage(f"learning, part {number} of {len(parts)} held out") as progress:
             adapters = train_adapters(
                 spotter.encoder, SegmentBatches(part, options), folder / f"without-{number}", progress
             )
-        before, after = (_measure(spotter, part, each, matches, stage) for each in (None, adapters))
+        before, after = (_measure(spotter, part, candidate, matches, stage) for candidate in (None, adapters))
         for match in matches:
-            found[match].append(Turn(before[match], after[match], part.words))
-    return found
+            turns[match].append(Turn(before[match], after[match], part.words))
+    return turns
 
 
 def _measure(
@@ -197,15 +197,15 @@ def _measure(
 ) -> dict[str, HeldOutScores]:
     """Scores of held-out segments; of the adapted encoder, where adapters are given."""
     tracks = {segment.video: footage.tracks[segment.video] for segment in footage.held}
-    gallery, seen = footage.gallery, spotter
+    gallery, searcher = footage.gallery, spotter
     if adapters is not None:
         encoder = fold(spotter.encoder, adapters, AdapterChoice(codes=True, embedding=True), gallery, "adapted", {})
         tracks = {name: adapt_track(track, adapters, encoder.hash) for name, track in tracks.items()}
-        gallery, seen = adapt_gallery(gallery, adapters), Spotter(encoder)
+        gallery, searcher = adapt_gallery(gallery, adapters), Spotter(encoder)
     scores: dict[str, HeldOutScores] = {}
     for match in matches:
         with stage(f"held-out footage, {match}, {'adapted' if adapters else 'as it is'}") as progress:
-            scores[match] = score_segments(seen, tracks, footage.held, gallery, match, progress)
+            scores[match] = score_segments(searcher, tracks, footage.held, gallery, match, progress)
     return scores
 
 
@@ -213,11 +213,13 @@ def _card(
     base: Encoder,
     footage: EmbeddedFootage,
     options: AdaptOptions,
-    found: Mapping[str, tuple[Gain, ...]],
-    kept: AdapterChoice,
+    measured: Mapping[str, tuple[Gain, ...]],
+    choice: AdapterChoice,
     command: str,
 ) -> dict[str, Any]:
-    parts = " and ".join(name for name, is_in in (("frame codes", kept.codes), ("embeddings", kept.embedding)) if is_in)
+    parts = " and ".join(
+        name for name, is_in in (("frame codes", choice.codes), ("embeddings", choice.embedding)) if is_in
+    )
     sentence = (
         f"{parts.capitalize()} of '{base.name}' ({base.hash}), adapted by Watch-Read-Lookup on "
         f"{len(footage.learned):,} subtitled segments of {footage.hours:.2f} hours of training videos, "
@@ -227,6 +229,6 @@ def _card(
         "licence": base.card.get("licence", ""),
         "data": f"{sentence} The encoder before: {base.card.get('data', '') or 'unknown'}",
         "config": {"kind": "adapted", **options.as_dict(), "base": base.hash, "footage": footage.digest},
-        "metrics": {match: [gain.as_dict() for gain in each] for match, each in found.items()},
+        "metrics": {match: [gain.as_dict() for gain in of_match] for match, of_match in measured.items()},
         "command": command,
     }

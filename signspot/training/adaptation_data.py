@@ -149,14 +149,14 @@ def read_footage(
             f"{corpus.folder} has no subtitles of training videos ({len(training)}). Put ID.vtt beside ID.mp4"
         )
     named = read_words(corpus, list(dictionary), list(videos))
-    found = Counter(word for lines in named.values() for line in lines for word in line.words)
-    if not found:
-        lines = sum(len(each) for each in named.values())
+    named_words = Counter(word for lines in named.values() for line in lines for word in line.words)
+    if not named_words:
+        lines = sum(len(of_video) for of_video in named.values())
         raise OptionsError(f"no word of the dictionary ({len(dictionary):,}) stands in the {lines:,} subtitles")
     with stage("exemplars") as progress:
-        gallery = spotter.gallery(dictionary.select(sorted(found)), progress=progress)
+        gallery = spotter.gallery(dictionary.select(sorted(named_words)), progress=progress)
     _check_words(gallery)
-    segments = _segments(corpus, named, gallery.words, options)
+    segments = find_segments(corpus, named, gallery.words, options)
     _Split(tuple(segments), tuple(gallery.words), options).check()  # before hours of videos
     with stage("videos") as progress:
         tracks = _tracks(spotter, videos, progress)
@@ -203,28 +203,29 @@ def _tracks(spotter: Spotter, videos: Mapping[str, CorpusVideo], progress: Progr
 
 
 def find_segments(
-    corpus: Corpus, videos: Collection[str], shown: Collection[str], options: AdaptOptions
+    corpus: Corpus, named: SubtitlesOfVideos, listed: Collection[str], options: AdaptOptions
 ) -> list[SubtitledSegment]:
-    """The segments of videos whose subtitle names a word that is shown."""
-    return _segments(corpus, read_words(corpus, shown, videos), shown, options)
+    """The segments of videos whose subtitle names a word of the dictionary.
 
-
-def _segments(
-    corpus: Corpus, named: SubtitlesOfVideos, shown: Collection[str], options: AdaptOptions
-) -> list[SubtitledSegment]:
+    Args:
+        corpus: whose labels are read.
+        named: the words that subtitles name, by video.
+        listed: words that have exemplars.
+        options: padding and the longest segment.
+    """
     labels: defaultdict[str, list[Label]] = defaultdict(list)
     for label in corpus.labels(list(named), LeastConfidence()):
         labels[label.video].append(label)
-    made = []
+    segments = []
     for video, subtitles in named.items():
         for subtitle in subtitles:
-            words = tuple(word for word in subtitle.words if word in shown)
+            words = tuple(word for word in subtitle.words if word in listed)
             whole = subtitle.segment.padded(options.padding)
             span = Segment(whole.start, min(whole.end, whole.start + options.longest))
             marked = (label for label in labels[video] if label.word in words and label.segment.middle in span)
             if words:
-                made.append(SubtitledSegment(video, span, words, tuple(marked)))
-    return made
+                segments.append(SubtitledSegment(video, span, words, tuple(marked)))
+    return segments
 
 
 def _check_words(gallery: Gallery) -> None:
@@ -256,17 +257,17 @@ class _Split:
         if len(videos) >= max(_FEWEST_VIDEOS, turns_of(self.options)):
             chosen = set(self._part(videos, 2))
             return tuple(segment for segment in self.segments if segment.video in chosen)
-        kept: list[SubtitledSegment] = []
+        held: list[SubtitledSegment] = []
         for video in videos:
-            own = [segment for segment in self.segments if segment.video == video]
-            places = np.array_split(np.arange(len(own)), turns_of(self.options))[-1 - self.turn]
-            kept += [own[int(place)] for place in places]
-        return tuple(kept)
+            of_video = [segment for segment in self.segments if segment.video == video]
+            part = np.array_split(np.arange(len(of_video)), turns_of(self.options))[-1 - self.turn]
+            held += [of_video[int(number)] for number in part]
+        return tuple(held)
 
     def _part(self, names: Sequence[str], kind: int) -> list[str]:
         """The names that are held out in this turn; every name is in one turn."""
         order = np.random.default_rng([self.options.seed, kind]).permutation(len(names))
-        return [names[int(place)] for place in np.array_split(order, turns_of(self.options))[self.turn]]
+        return [names[int(number)] for number in np.array_split(order, turns_of(self.options))[self.turn]]
 
     @cached_property
     def learned(self) -> tuple[SubtitledSegment, ...]:
@@ -401,7 +402,7 @@ class Turn(NamedTuple):
 
 def gains(turns: Sequence[Turn]) -> list[Gain]:
     """All gains over all turns: on all words, on words while they were learned from, on words while held out."""
-    found = []
+    measured = []
     for measure in ("naming", "labelled"):
         for group in ("all words", "learned words", "held-out words"):
             old: defaultdict[str, list[float]] = defaultdict(list)
@@ -413,19 +414,19 @@ def gains(turns: Sequence[Turn]) -> list[Gain]:
                         old[word] += before[word]
                         new[word] += after[word]
             if old:
-                found.append(_gain(measure, group, old, new))
-    return found
+                measured.append(_gain(measure, group, old, new))
+    return measured
 
 
 def _gain(measure: str, group: str, old: ByWord, new: ByWord) -> Gain:
     paired: dict[Hashable, list[float]] = {
         word: [float(np.mean(new[word]) - np.mean(values))] for word, values in sorted(old.items())
     }
-    means = [float(np.mean([np.mean(each[word]) for word in sorted(old)])) for each in (old, new)]
+    means = [float(np.mean([np.mean(values_by_word[word]) for word in sorted(old)])) for values_by_word in (old, new)]
     return Gain(measure, group, len(old), means[0], means[1], bootstrap_mean(paired))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(part) for name, part in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

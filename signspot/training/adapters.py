@@ -89,14 +89,14 @@ def frame_coder(encoder: Encoder) -> FrameCoder:
 
 @torch.no_grad()
 def fold(
-    encoder: Encoder, adapters: Adapters, kept: AdapterChoice, gallery: Gallery, name: str, card: Mapping[str, Any]
+    encoder: Encoder, adapters: Adapters, choice: AdapterChoice, gallery: Gallery, name: str, card: Mapping[str, Any]
 ) -> Encoder:
     """An encoder like another one, with adapters in its weights, its decoys mapped and its typical cost measured anew.
 
     Args:
         encoder: as it was; it is not changed.
         adapters: that were learned.
-        kept: which of them to fold.
+        choice: which of them to fold.
         gallery: exemplars by this encoder, whose costs tell how the typical one changes where there are no decoys.
         name: of the new encoder.
         card: of the new encoder.
@@ -105,7 +105,7 @@ def fold(
     module.load_state_dict(encoder.module.state_dict())
     trunk = module.trunk
     assert isinstance(trunk, FrameCoder), "see frame_coder"
-    if kept.codes:
+    if choice.codes:
         turn = torch.eye(trunk.codes, dtype=torch.float64) + adapters.codes.double()
         if float(torch.linalg.cond(turn)) > _WORST_CONDITION:
             raise OptionsError(
@@ -116,12 +116,12 @@ def fold(
         _turn_codes(trunk, turn)
         turned = Gallery.of((), np.empty((0, 1), np.float32)) if trunk.options.decoys else _turned(gallery, turn)
         trunk.typical_cost.mul_(_typical_cost(trunk, turned) / before)
-    if kept.embedding:
+    if choice.embedding:
         turn = torch.eye(trunk.dimension, dtype=torch.float64) + adapters.embedding.double()
         trunk.pool.weight.copy_(turn @ trunk.pool.weight.double())
         trunk.pool.bias.copy_(turn @ trunk.pool.bias.double())
-    seen = encoder.contract
-    return make_encoder(name, module, fps=seen.fps, threshold=seen.threshold, card=card)
+    contract = encoder.contract
+    return make_encoder(name, module, fps=contract.fps, threshold=contract.threshold, card=card)
 
 
 @torch.no_grad()
@@ -196,7 +196,7 @@ class SegmentBatches:
         gallery = footage.gallery
         assert gallery.codes is not None, "the encoder gives frame codes"
         views = len(gallery.rows) // len(gallery.exemplars)
-        codes, embeddings = (np.asarray(each, np.float32) for each in (gallery.codes, gallery.embeddings))
+        codes, embeddings = (np.asarray(rows, np.float32) for rows in (gallery.codes, gallery.embeddings))
         self._codes = torch.from_numpy(codes.reshape(-1, views, *codes.shape[1:]))
         self._embeddings = torch.from_numpy(embeddings.reshape(-1, views, embeddings.shape[1]))
         self._number = {word: number for number, word in enumerate(sorted(gallery.words))}
@@ -209,7 +209,7 @@ class SegmentBatches:
         """Make batch number `step`."""
         random = np.random.default_rng([self.options.seed, step])
         order = random.permutation(len(self.footage.learned))[: self.options.segments]
-        chosen = [self.footage.learned[int(place)] for place in order]
+        chosen = [self.footage.learned[int(number)] for number in order]
         marked = [self._label(segment, random) for segment in chosen]
         looked_up = [
             (int(index), item, self._number[word], label is not None and label.word == word)
@@ -235,8 +235,8 @@ class SegmentBatches:
         )
 
     def _label(self, segment: SubtitledSegment, random: np.random.Generator) -> Label | None:
-        known = [label for label in segment.labels if label.word in self._shown]
-        return known[int(random.integers(len(known)))] if known else None
+        usable = [label for label in segment.labels if label.word in self._shown]
+        return usable[int(random.integers(len(usable)))] if usable else None
 
     def _frames(self, segments: list[SubtitledSegment]) -> tuple[Tensor, Tensor, Tensor]:
         """Codes and embeddings of segments, (B, T, C) and (B, T, D), and (B, T) which frames are there."""
@@ -268,22 +268,22 @@ class SegmentBatches:
                     ends.append((item, self._number[label.word], frames[inside]))
                 frames = frames[~inside]
             ends += [(item, BACKGROUND, frames[frames // CLIP == part]) for part in np.unique(frames // CLIP)]
-        most = max(len(each) for *_, each in ends)
-        places, is_end = np.zeros((len(ends), most), np.int64), np.zeros((len(ends), most), bool)
-        for number, (_, _, each) in enumerate(ends):
-            places[number, : len(each)], is_end[number, : len(each)] = each, True
+        most = max(len(frames_of_end) for *_, frames_of_end in ends)
+        frames_of_clips, is_end = np.zeros((len(ends), most), np.int64), np.zeros((len(ends), most), bool)
+        for number, (_, _, frames_of_end) in enumerate(ends):
+            frames_of_clips[number, : len(frames_of_end)], is_end[number, : len(frames_of_end)] = frames_of_end, True
         owner = torch.tensor([item for item, *_ in ends])
-        clips = ClipEnds(owner, torch.from_numpy(places), torch.from_numpy(is_end))
+        clips = ClipEnds(owner, torch.from_numpy(frames_of_clips), torch.from_numpy(is_end))
         return clips, torch.tensor([word for _, word, _ in ends])
 
 
 def _is_labelled(frames: NDArray[np.int64], label: Label, segment: SubtitledSegment, grid: Grid) -> Mask:
     """Mask of the ends of signs that fit a label: those whose sign has its middle where the label says it is."""
     before, after, around = (count / grid.fps for count in (_BEFORE, _AFTER, _AROUND))
-    place = label.stretch(before, after, around)
+    within = label.stretch(before, after, around)
     first, _ = frame_range(segment, grid)
     middles = grid.origin + (first + frames - CLIP // 2) / grid.fps
-    return np.asarray((middles >= place.start) & (middles <= place.end))
+    return np.asarray((middles >= within.start) & (middles <= within.end))
 
 
 def train_adapters(
@@ -346,8 +346,8 @@ def losses(adapters: Adapters, batch: SegmentBatch, options: AdaptOptions, typic
     if not options.embeddings:
         return aligned, aligned.new_zeros(())
     windows = adapters.adapt_embeddings(batch.embeddings)[batch.clips.segment[:, None], batch.clips.frames]  # (N, E, D)
-    shown = adapters.adapt_embeddings(batch.exemplar_embeddings)  # (M, V, D)
-    alike = torch.einsum("ned,mvd->nemv", windows, shown).amax(dim=2)  # (N, E, V): the better view
+    exemplars_embedded = adapters.adapt_embeddings(batch.exemplar_embeddings)  # (M, V, D)
+    alike = torch.einsum("ned,mvd->nemv", windows, exemplars_embedded).amax(dim=2)  # (N, E, V): the better view
     best = alike.masked_fill(~batch.clips.is_end[:, :, None], -1.0).amax(dim=1)  # (N, V): the best window
     embedded = watch_read_lookup(_bags(batch, best), options.embedding_temperature, options.bags)
     return aligned, embedded

@@ -76,16 +76,16 @@ def read_table(path: str | PathLike[str]) -> dict[str, Any]:
 
 def fill(kind: type[_T], values: dict[str, Any], where: str) -> _T:
     """Make a dataclass of a table, its parts first."""
-    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    names = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     hints = get_type_hints(kind)
     for key in values:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(known))}"
+        if key not in names:
+            near = get_close_matches(key, names, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(names))}"
             raise OptionsError(f"unknown key '{key}' in {where}.{hint}")
-    made = {key: _value(hints[key], value, key, where) for key, value in values.items()}
+    given = {key: _value(hints[key], value, key, where) for key, value in values.items()}
     try:
-        return kind(**made)
+        return kind(**given)
     except TypeError as error:
         raise OptionsError(f"{where} does not fit: {error}") from error
 
@@ -99,7 +99,7 @@ def _value(hint: Any, value: Any, key: str, where: str) -> Any:
     if get_origin(hint) is tuple:
         if not isinstance(value, list):
             raise OptionsError(f"{key} in {where} must be a list; got {quoted(value)}")
-        return tuple(_value(get_args(hint)[0], each, key, where) for each in value)
+        return tuple(_value(get_args(hint)[0], part, key, where) for part in value)
     _refuse_infinite(value, key, where)
     allowed, name = _PLAIN.get(get_origin(hint) or hint, ((object,), ""))
     if not isinstance(value, allowed) or (isinstance(value, bool) and name and hint is not bool):

@@ -229,13 +229,13 @@ def join_group(device: str = "cpu") -> Iterator[Group]:
     if not distributed.is_torchelastic_launched() or int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield ALONE
         return
-    place = local_device(find_device(device), int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count())
-    if place.type == "cuda":
-        torch.cuda.set_device(place)  # "cuda" means this one from now on
+    target = local_device(find_device(device), int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count())
+    if target.type == "cuda":
+        torch.cuda.set_device(target)  # "cuda" means this one from now on
     # An optimiser loads the compiler. Loaded within a group, it holds the group for good: its threads would outlive
     # `destroy_process_group`, and one that drops a tensor while the interpreter ends aborts the process.
     importlib.import_module("torch._dynamo")
-    distributed.init_process_group(communication(place), timeout=_PATIENCE)
+    distributed.init_process_group(communication(target), timeout=_PATIENCE)
     try:
         yield current_group()
     finally:

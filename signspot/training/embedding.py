@@ -89,24 +89,24 @@ def batch_loss(
     mlp: Mlp, batch: FeatureBatch, standard: Standard, config: EmbeddingConfig, group: Group = ALONE
 ) -> Tensor:
     """The loss of one whole batch, of which `batch` holds this process's share of features."""
-    place, parts = device_of(mlp), (batch.clips, batch.exemplars)
-    clips, exemplars = ((part.to(place) - standard.mean.to(place)) / standard.scale for part in parts)
-    synonyms = None if batch.synonyms is None else batch.synonyms.to(place)
-    watched, shown = domain_mlps(mlp)
+    device, parts = device_of(mlp), (batch.clips, batch.exemplars)
+    clips, exemplars = ((part.to(device) - standard.mean.to(device)) / standard.scale for part in parts)
+    synonyms = None if batch.synonyms is None else batch.synonyms.to(device)
+    watched, looked_up = domain_mlps(mlp)
     places = batch.places
     if config.loss == "classification":
-        logits = [_logits(watched, clips), _logits(shown, exemplars)]
-        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words]).to(place)
+        logits = [_logits(watched, clips), _logits(looked_up, exemplars)]
+        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words]).to(device)
         counts = (len(places.clip_word), len(places.exemplars))
-        return classification(torch.cat([group.gather(*each) for each in zip(logits, counts, strict=True)]), words)
-    made = batch.embedded(
-        group.gather(watched(clips), len(places.clip_word)), group.gather(shown(exemplars), len(places.exemplars))
+        return classification(torch.cat([group.gather(*part) for part in zip(logits, counts, strict=True)]), words)
+    embedded = batch.embedded(
+        group.gather(watched(clips), len(places.clip_word)), group.gather(looked_up(exemplars), len(places.exemplars))
     )
     if config.loss == "info_nce":
-        return info_nce(made, config.temperature, synonyms)
+        return info_nce(embedded, config.temperature, synonyms)
     if config.loss == "watch_lookup":
-        return watch_lookup(made, config.temperature, synonyms)
-    return watch_read_lookup(made, config.temperature, config.bags, synonyms)
+        return watch_lookup(embedded, config.temperature, synonyms)
+    return watch_read_lookup(embedded, config.temperature, config.bags, synonyms)
 
 
 def domain_mlps(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
@@ -179,8 +179,8 @@ def train_embedding_on_corpus(
 
 def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
     """The items whose words have an exemplar that the trunk could see."""
-    seen = {exemplar.word for exemplar in features.exemplars}
-    return subset.items(config.items, [word for word in subset.words if word in seen])
+    visible = {exemplar.word for exemplar in features.exemplars}
+    return subset.items(config.items, [word for word in subset.words if word in visible])
 
 
 def attach_mlp(config: EmbeddingConfig, encoder: Encoder, mlp: Mlp, card: dict[str, Any] | None = None) -> Encoder:
@@ -192,8 +192,8 @@ def attach_mlp(config: EmbeddingConfig, encoder: Encoder, mlp: Mlp, card: dict[s
     module.mlp.load_state_dict(
         {name: value for name, value in mlp.state_dict().items() if "logits" not in name.split(".")}
     )
-    seen = encoder.contract
-    return make_encoder(config.name, module, fps=seen.fps, threshold=seen.threshold, card=card or {})
+    contract = encoder.contract
+    return make_encoder(config.name, module, fps=contract.fps, threshold=contract.threshold, card=card or {})
 
 
 def _card(

@@ -71,14 +71,14 @@ class Places:
     def foreground_only(self) -> "Places":
         """Labelled clips and their words' exemplars: what there is without subtitles."""
         rows, columns = self.clip_word != BACKGROUND, self.exemplar_foreground
-        kept, renumbered = np.unique(self.exemplar_row[columns], return_inverse=True)
+        used, renumbered = np.unique(self.exemplar_row[columns], return_inverse=True)
         return Places(
             self.videos,
             self.clip_window[rows],
             self.clip_item[rows],
             self.clip_word[rows],
-            self.exemplars[kept],
-            self.exemplar_clips[kept],
+            self.exemplars[used],
+            self.exemplar_clips[used],
             renumbered.astype(np.int64),
             self.exemplar_item[columns],
             self.exemplar_word[columns],
@@ -148,7 +148,7 @@ class ItemBatches:
         looked_up = [self._look_up(item, random) for item in chosen]
         used, rows = np.unique([index for pairs in looked_up for index, _ in pairs], return_inverse=True)
         flat = [(item, word, word == chosen[item].word) for item, pairs in enumerate(looked_up) for _, word in pairs]
-        counts = [len(each) for each in windows]
+        counts = [len(starts) for starts in windows]
         words = [[self.number[item.word], *[BACKGROUND] * (n - 1)] for item, n in zip(chosen, counts, strict=True)]
         return Places(
             tuple(item.video for item in chosen),
@@ -169,17 +169,17 @@ class ItemBatches:
             words = random.permutation(len(self._labelled))[: self.size]
             pools = [self.items_of[self._labelled[word]] for word in words]
             return [pool[int(random.integers(len(pool)))] for pool in pools]
-        epoch, place = divmod(step, len(self))
+        epoch, number = divmod(step, len(self))
         order = np.random.default_rng([self.seed, epoch, 1]).permutation(len(self.items))
-        return [int(index) for index in order[place * self.size : (place + 1) * self.size]]
+        return [int(index) for index in order[number * self.size : (number + 1) * self.size]]
 
     def _windows(self, item: Item, random: np.random.Generator) -> IntArray:
         """The window of the labelled sign, then those of the background: (1 + n,)."""
         grid, options = self.grids[item.video], self.options
         before, after, around = (frames / grid.fps for frames in (options.before, options.after, options.around))
-        stretch = item.label.stretch(before, after, around)
-        begin = round((stretch.start - grid.origin) * grid.fps)
-        length = round(stretch.duration * grid.fps)
+        segment = item.label.stretch(before, after, around)
+        begin = round((segment.start - grid.origin) * grid.fps)
+        length = round(segment.duration * grid.fps)
         front = begin + int(random.integers(0, max(0, length - grid.window) + 1))
         first, last = (round((t - grid.origin) * grid.fps) - grid.window // 2 for t in (item.span.start, item.span.end))
         starts = np.arange(max(0, first), min(grid.count - 1, last) + 1)
@@ -193,10 +193,10 @@ class ItemBatches:
 
     def _look_up(self, item: Item, random: np.random.Generator) -> list[tuple[int, str]]:
         """The exemplars of the item's words, the labelled one's first, those of a word in random order."""
-        found: list[tuple[int, str]] = []
+        looked_up: list[tuple[int, str]] = []
         for word in (item.word, *item.background):
-            found += [(int(index), word) for index in random.permutation(self.exemplars_of[word])]
-        return found
+            looked_up += [(int(index), word) for index in random.permutation(self.exemplars_of[word])]
+        return looked_up
 
     def _clips(self, count: int, random: np.random.Generator) -> IntArray:
         """Clips of each exemplar that are averaged: (E, n), different ones."""
@@ -256,12 +256,12 @@ def synonym_pairs(how: Synonyms, dictionary: Dictionary, words: Collection[str])
     """
     if how == "keep":
         return []
-    known = set(words)
+    chosen = set(words)
     net = WordNet() if how == "english" else None
     pairs = set()
-    for word in known & set(dictionary):
+    for word in chosen & set(dictionary):
         others = net.synonyms(word) if net is not None else dictionary.synonyms(word)
-        pairs |= {(min(word, other), max(word, other)) for other in others if other in known and other != word}
+        pairs |= {(min(word, other), max(word, other)) for other in others if other in chosen and other != word}
     return sorted(pairs)
 
 

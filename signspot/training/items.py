@@ -72,10 +72,10 @@ class ItemOptions:
     labelled: Words = "all"  # words whose labels count; "train": the others are looked up only (Table 3)
 
     def __post_init__(self) -> None:
-        known = [source.value for source in LabelSource]
+        sources = [source.value for source in LabelSource]
         for source in self.sources:
-            if source not in known:
-                raise OptionsError(f"no source of labels '{source}'. There are: {', '.join(known)}")
+            if source not in sources:
+                raise OptionsError(f"no source of labels '{source}'. There are: {', '.join(sources)}")
         if self.labelled not in get_args(Words):
             raise OptionsError(f"no labelled words '{self.labelled}'. There are: {', '.join(get_args(Words))}")
         check_numbers(self, "padding", "shortest", least=0)
@@ -104,9 +104,9 @@ def collect_items(
     given = list(labels)
     if not given:
         raise OptionsError("the corpus has no labels. Spot mouthings or signs in it first.")
-    wanted, known = set(labelled) & set(listed), set(listed)
+    wanted, with_exemplar = set(labelled) & set(listed), set(listed)
     items = [
-        _item(label, subtitle, chosen, known)
+        _item(label, subtitle, chosen, with_exemplar)
         for label in given
         if label.word in wanted and chosen.least.admits(label) and label.source.value in chosen.sources
         if (subtitle := _around(label, subtitles.get(label.video, ()), chosen)) is not None
@@ -151,17 +151,17 @@ def read_words(
 ) -> SubtitlesOfVideos:
     """Find dictionary words in the subtitles of videos; a video without subtitles has none."""
     matcher = WordMatcher(words, language)
-    found: dict[str, list[SubtitleWords]] = {}
+    by_video: dict[str, list[SubtitleWords]] = {}
     for name in videos:
         path = corpus.videos[name].subtitles
-        found[name] = [
+        by_video[name] = [
             SubtitleWords(
                 Segment(subtitle.start, subtitle.end),
                 tuple(dict.fromkeys(match.word for match in matcher.find(subtitle.text))),
             )
             for subtitle in (read_subtitles(path) if path is not None else ())
         ]
-    return found
+    return by_video
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class TrainingSubset:
         return words
 
     def _check(self, subtitles: SubtitlesOfVideos) -> None:
-        lines = [subtitle for found in subtitles.values() for subtitle in found]
+        lines = [subtitle for of_video in subtitles.values() for subtitle in of_video]
         where = f"the training videos of {self.corpus.folder} ({len(subtitles)})"
         if not lines:
             raise OptionsError(f"{where} have no subtitles, or empty ones. Put ID.vtt beside ID.mp4 or ID.pose")
@@ -235,7 +235,7 @@ def find_training_subset(
     training = {video.id: video for video in corpus.in_split("train")} or dict(corpus.videos)
     filmed = filmed and (corpus.layout.dictionary_video / "dictionary.json").is_file()
     dictionary = corpus.dictionary(video=filmed)
-    labels = corpus.labels(list(training)) if labels is None else [each for each in labels if each.video in training]
+    labels = corpus.labels(list(training)) if labels is None else [label for label in labels if label.video in training]
     if not labels:
         raise OptionsError(
             f"the corpus {corpus.folder} has no labels in its training videos ({len(training)}). "
@@ -244,8 +244,8 @@ def find_training_subset(
     wanted = _split_words(corpus, words)
     chosen = set(dictionary) if wanted is None else wanted & set(dictionary)
     _report_missing([label for label in labels if wanted is None or label.word in wanted], dictionary)
-    kept = tuple(label for label in labels if label.word in chosen)
-    return TrainingSubset(replace(corpus, videos=training), dictionary, tuple(sorted(chosen)), kept)
+    usable = tuple(label for label in labels if label.word in chosen)
+    return TrainingSubset(replace(corpus, videos=training), dictionary, tuple(sorted(chosen)), usable)
 
 
 def _split_words(corpus: Corpus, words: Words) -> set[str] | None:

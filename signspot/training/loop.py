@@ -153,9 +153,9 @@ def train(
     run, schedule, compute = RunFolder(Path(folder)), task.schedule, task.compute
     _check(task)
     group = task.group = current_group()
-    place = find_device(device)
+    target = find_device(device)
     if _is_dry_run.get():
-        raise StepMeasuredError(_measure_step(task, place))
+        raise StepMeasuredError(_measure_step(task, target))
     if not run.state.is_file():
         task.initialise()
         group.copy_first(task.module)
@@ -163,12 +163,12 @@ def train(
     modules: dict[str, nn.Module] = {"module": task.module, **({"average": average} if average is not None else {})}
     result = task.module if average is None else average
     with (
-        moved_to(place, *modules.values()),
+        moved_to(target, *modules.values()),
         InterruptHandler() as interrupt,
         _compiled(task),
         run.tensorboard(is_wanted=compute.tensorboard and group.is_first) as show,
     ):
-        optimiser, scaler = task.optimiser(), GradScaler(place.type, enabled=compute.precision == "float16")
+        optimiser, scaler = task.optimiser(), GradScaler(target.type, enabled=compute.precision == "float16")
         highest_lrs = [float(part["lr"]) for part in optimiser.param_groups]
         states: dict[str, Any] = {**modules, "optimiser": optimiser}
         states |= {"scaler": scaler} if scaler.is_enabled() else {}
@@ -180,7 +180,7 @@ def train(
         run.log("resumed" if curve else "started", len(curve), group)
         task.module.train()
         saved = len(curve)
-        for step, batch in made_batches(task, range(len(curve), schedule.steps), workers, place):
+        for step, batch in made_batches(task, range(len(curve), schedule.steps), workers, target):
             first = step - step % compute.accumulate  # of the batches whose gradients are added up
             count = min(compute.accumulate, schedule.steps - first)
             is_last = step == first + count - 1
@@ -188,7 +188,7 @@ def train(
             for part, lr in zip(optimiser.param_groups, highest_lrs, strict=True):
                 part["lr"] = lr * schedule.lr_scale(step)
             task.before_step(step)
-            with whole_batch_norm(task.module, group), autocast(place, compute):
+            with whole_batch_norm(task.module, group), autocast(target, compute):
                 loss, numbers = task.loss(task.module, batch)
             if group.any(is_so=not torch.isfinite(loss)):
                 run.log("loss not finite", step, group)
@@ -291,7 +291,7 @@ def _measure_step(task: Task[M, B], device: torch.device) -> StepMeasurement:
         for step in range(min(_MEASURED, task.schedule.steps)):
             began = time.monotonic()
             batch = task.batch(step)
-            made = time.monotonic()
+            ready = time.monotonic()
             with whole_batch_norm(task.module, task.group), autocast(device, task.compute):
                 loss, _ = task.loss(task.module, batch)
             optimiser.zero_grad(set_to_none=True)
@@ -299,8 +299,8 @@ def _measure_step(task: Task[M, B], device: torch.device) -> StepMeasurement:
             task.group.average_gradients(task.module)
             optimiser.step()
             float(loss.detach())  # a GPU has finished by then
-            batch_seconds.append(made - began)
-            step_seconds.append(time.monotonic() - made)
+            batch_seconds.append(ready - began)
+            step_seconds.append(time.monotonic() - ready)
         states = [*task.module.state_dict().values(), *_tensors(optimiser.state_dict())]
     return StepMeasurement(
         sum(weight.numel() for weight in task.module.parameters() if weight.requires_grad),

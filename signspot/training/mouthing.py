@@ -175,8 +175,8 @@ class LipBatches:
             row = np.zeros(-(-frames // STEP), np.float32)
             if number < len(chosen):
                 words.append(self.visemes[chosen[number].word])
-                place = round((chosen[number].segment.end - start) * FPS / STEP)
-                for step, weight in enumerate(_SPREAD, place - 1):
+                step_of_end = round((chosen[number].segment.end - start) * FPS / STEP)
+                for step, weight in enumerate(_SPREAD, step_of_end - 1):
                     row[min(max(step, 0), len(row) - 1)] += weight
             else:
                 words.append(self.wrong.vocabulary.visemes[self.wrong.draw(mouthed, self.how.hard, random)])
@@ -193,9 +193,9 @@ class LipBatches:
         shapes = np.full(steps, len(VISEMES) if clip.complete else UNKNOWN)
         for word in words:
             said = numbers(of_phonemes(word.phonemes) if word.phonemes else self.visemes[word.word])
-            place = (times - word.segment.start) / word.segment.duration * len(said)
-            inside = (place >= 0) & (place < len(said))
-            shapes[inside] = np.array(said)[place[inside].astype(int)]
+            position = (times - word.segment.start) / word.segment.duration * len(said)
+            inside = (position >= 0) & (position < len(said))
+            shapes[inside] = np.array(said)[position[inside].astype(int)]
         return shapes
 
 
@@ -235,9 +235,9 @@ def distort(values: Floats, random: np.random.Generator) -> Floats:
     distortion = (
         _draw_measured(measured_distortions(), random) if random.random() < _AS_MEASURED else _draw_wide(random)
     )
-    seen = values.copy()
-    seen[:, :-2] = np.where(values[:, -2:-1] > 0, distortion.apply(values[:, :-2].astype(float), random), 0.0)
-    return seen
+    distorted = values.copy()
+    distorted[:, :-2] = np.where(values[:, -2:-1] > 0, distortion.apply(values[:, :-2].astype(float), random), 0.0)
+    return distorted
 
 
 def distort_some(clips: Sequence[LipClip], share: float, seed: int) -> list[LipClip]:
@@ -253,17 +253,17 @@ def distort_some(clips: Sequence[LipClip], share: float, seed: int) -> list[LipC
 @cache
 def measured_distortions(path: Path = MEASURED) -> tuple[LipDistortion, ...]:
     """The distortions that were measured, in the order of their videos."""
-    known = json.loads(path.read_text(encoding="utf-8"))
-    assert tuple(known["shapes"]) == SHAPES, "measured with other shapes: measure again"
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    assert tuple(measured["shapes"]) == SHAPES, "measured with other shapes: measure again"
     return tuple(
         LipDistortion(np.array(video["mixing"]), np.array(video["covariance"]), video["memory"])
-        for video in known["videos"]
+        for video in measured["videos"]
     )
 
 
-def _draw_measured(known: Sequence[LipDistortion], random: np.random.Generator) -> LipDistortion:
+def _draw_measured(measured: Sequence[LipDistortion], random: np.random.Generator) -> LipDistortion:
     """Something between the distortions of two videos, and somewhat beside it."""
-    one, other = (known[int(place)] for place in random.integers(len(known), size=2))
+    one, other = (measured[int(number)] for number in random.integers(len(measured), size=2))
     share = random.random()
     gains = np.ones(len(SHAPES))
     for names, *_ in _GAINS:  # of shapes between the same points together, so that they stay alike
@@ -342,13 +342,13 @@ def _begin(config: MouthingConfig) -> MouthingNetwork:
     """
     network = MouthingNetwork(config.network)
     if config.start:
-        known = load_mouthing(config.start).network
-        if not isinstance(known, MouthingNetwork) or known.options != config.network:
+        network_of_start = load_mouthing(config.start).network
+        if not isinstance(network_of_start, MouthingNetwork) or network_of_start.options != config.network:
             raise OptionsError(
-                f"the training is to start with the weights of {config.start}, whose network is {known.options} and "
-                f"not {config.network}. Put its sizes into [network], or start with another one"
+                f"the training is to start with the weights of {config.start}, whose network is "
+                f"{network_of_start.options} and not {config.network}. Put its sizes into [network], or start with another one"
             )
-        network.load_state_dict(known.state_dict())
+        network.load_state_dict(network_of_start.state_dict())
     return network
 
 
@@ -365,11 +365,11 @@ def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float, grou
     compared = network.compare(lips.repeat_interleave(queries, dim=0), words)
     logits = group.gather(compared.view(-1, queries, compared.shape[1]), windows).flatten(0, 1)
     chances = functional.log_softmax(functional.pad(logits, (1, 0)), dim=1)
-    found = -(chances * functional.pad(batch.ends, (1, 0), value=0.0).add(batch.nowhere)).sum(dim=1).mean()
-    known = (batch.shapes >= 0).sum().clamp(min=1)
-    shown = group.gather(network.name_shapes(lips), windows)
-    named = functional.cross_entropy(shown, batch.shapes, reduction="sum") / known
-    return found + shapes * named
+    placing = -(chances * functional.pad(batch.ends, (1, 0), value=0.0).add(batch.nowhere)).sum(dim=1).mean()
+    counted = (batch.shapes >= 0).sum().clamp(min=1)
+    named_shapes = group.gather(network.name_shapes(lips), windows)
+    named = functional.cross_entropy(named_shapes, batch.shapes, reduction="sum") / counted
+    return placing + shapes * named
 
 
 def _settings(config: MouthingConfig) -> dict[str, Any]:

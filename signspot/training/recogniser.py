@@ -21,8 +21,7 @@ from signspot.errors import OptionsError
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
-from signspot.models.contract import Encoder
-from signspot.models.encoder import SignEncoder, make_encoder
+from signspot.models.encoder import SignEncoder
 from signspot.models.landmark_trunk import LandmarkOptions
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
@@ -89,18 +88,6 @@ class RecogniserConfig:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for checkpoints and cards; with the version of the features that it learns from."""
         return {**plain_values(self), "landmark_features": FEATURES_VERSION}
-
-
-def train_trunk(
-    config: RecogniserConfig,
-    signs: LabelledSigns,
-    folder: str | PathLike[str],
-    progress: Progress = silent,
-    device: str = CPU,
-) -> Encoder:
-    """As `train_recogniser`; give an encoder: the trunk's features before the classifier, at unit norm."""
-    trained = train_recogniser(config, signs, folder, progress, device)
-    return make_encoder(config.name, trained.module, card=trained.card)
 
 
 def train_recogniser(
@@ -191,8 +178,8 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
     def _logits(self, module: Classifier, sign: SignFeatures) -> Tensor:
         """(T, J, C) frames of a sign to (K,) logits, averaged over all windows."""
         frames = module.encoder.trunk.frames
-        seen = sign[np.minimum(np.arange(max(len(sign), frames)), len(sign) - 1)].astype(np.float32)
-        windows = np.lib.stride_tricks.sliding_window_view(seen, frames, axis=0)
+        padded = sign[np.minimum(np.arange(max(len(sign), frames)), len(sign) - 1)].astype(np.float32)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, frames, axis=0)
         clips = torch.from_numpy(np.ascontiguousarray(np.moveaxis(windows, -1, 1))).to(device_of(module))
         logits: Tensor = module(clips, torch.zeros(len(clips), dtype=torch.bool, device=clips.device)).mean(dim=0)
         return logits
@@ -244,9 +231,9 @@ def train_recogniser_on_corpus(
         OptionsError: fewer than two words are labelled.
     """
     training = [video.id for video in corpus.in_split("train")] or list(corpus.videos)
-    known = corpus.labels(training) if labels is None else [label for label in labels if label.video in set(training)]
+    given = corpus.labels(training) if labels is None else [label for label in labels if label.video in set(training)]
     options = config.clips
-    admitted = [each for each in known if options.least.admits(each) and each.source.value in options.sources]
+    admitted = [label for label in given if options.least.admits(label) and label.source.value in options.sources]
     words = sorted({label.word for label in admitted})
     if len(words) < 2:
         raise OptionsError(
@@ -255,13 +242,15 @@ def train_recogniser_on_corpus(
         )
     if 0 < options.dictionary < 1:
         exemplars = corpus.dictionary().exemplars if exemplars is None else exemplars
-        shown = {each.word for each in exemplars if each.path is not None} & set(words)
-        if len(shown) < 2:
-            logger.warning("%d of %d labelled words have an exemplar: only labels are learnt", len(shown), len(words))
+        with_exemplar = {exemplar.word for exemplar in exemplars if exemplar.path is not None} & set(words)
+        if len(with_exemplar) < 2:
+            logger.warning(
+                "%d of %d labelled words have an exemplar: only labels are learnt", len(with_exemplar), len(words)
+            )
             options = replace(options, dictionary=0.0)
             config = replace(config, clips=options)
     with stage("signs") as progress:
-        signs = collect_signs(corpus, words, training, options, progress=progress, labels=known, exemplars=exemplars)
+        signs = collect_signs(corpus, words, training, options, progress=progress, labels=given, exemplars=exemplars)
     held_out = None
     if config.compute.validate_every:
         validation = [video.id for video in corpus.in_split("validation")]

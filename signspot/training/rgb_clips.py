@@ -166,12 +166,12 @@ class StoredImages:
                 np.frombuffer(os.pread(file.fileno(), end - first, first), np.uint8)
                 for first, end in self.places[which]
             ]
-        decoded = [cv2.imdecode(each, cv2.IMREAD_COLOR) for each in coded if len(each)]
+        decoded = [cv2.imdecode(code, cv2.IMREAD_COLOR) for code in coded if len(code)]
         images = [image for image in decoded if image is not None]
         if len(images) < len(coded):
             raise FormatError(f"the images in {self.path} are damaged. Remove it, and it is made again.")
-        found: Images = np.stack(images)[..., ::-1]  # OpenCV has blue first
-        return found
+        coloured: Images = np.stack(images)[..., ::-1]  # OpenCV has blue first
+        return coloured
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class ImageStore:
     def segments(self, video: Path, starts: Sequence[float], frames: int) -> list[StoredImages]:
         """`frames` images from each start on, in seconds; the ends of the video are repeated."""
         firsts = [max(0, round(start * self.fps)) for start in starts]
-        wanted = sorted({first + place for first in firsts for place in range(frames)})
+        wanted = sorted({first + number for first in firsts for number in range(frames)})
         path = self._path(video, f"{wanted}")
         if not path.is_file():
             self._keep(video, None, path, wanted)
@@ -260,11 +260,11 @@ def _open_images(path: Path) -> Callable[[NDArray[np.int64] | None], StoredImage
             raise ValueError("its index does not fit")
     except (OSError, ValueError, IndexError, EOFError, struct.error) as error:
         raise FormatError(f"cannot read {path} ({error!s:.200}). Remove it, and it is made again.") from error
-    places = np.stack([np.concatenate([[0], index[:-1, 1]]), index[:, 1]], axis=1)
+    spans = np.stack([np.concatenate([[0], index[:-1, 1]]), index[:, 1]], axis=1)
 
     def images(numbers: NDArray[np.int64] | None) -> StoredImages:
         rows = slice(None) if numbers is None else np.minimum(np.searchsorted(index[:, 0], numbers), len(index) - 1)
-        return StoredImages(path, places[rows])
+        return StoredImages(path, spans[rows])
 
     return images
 
@@ -300,35 +300,35 @@ class SignReader:
 
     def continuous(self, corpus: Corpus, labels: Sequence[Label], number: Mapping[str, int]) -> list[RgbSign]:
         """The segment around each label in which its sign lies."""
-        found: list[RgbSign] = []
+        signs: list[RgbSign] = []
         for name, video in corpus.videos.items():
-            own = [label for label in labels if label.video == name]
-            if not own:
+            labels_of_video = [label for label in labels if label.video == name]
+            if not labels_of_video:
                 continue
             if video.video is None:
                 raise OptionsError(
                     f"an RGB trunk sees pixels; the video '{name}' of {corpus.folder} has only landmarks"
                 )
-            for length, chosen in self._by_length(own).items():
+            for length, chosen in self._by_length(labels_of_video).items():
                 starts = [start for start, _ in chosen]
                 cut = self.store.segments(video.video, starts, length)
-                found += [
+                signs += [
                     RgbSign(cut[i], number[label.word], start, name, sure=self._is_sure(label))
                     for i, (start, label) in enumerate(chosen)
                 ]
-        return found
+        return signs
 
     def _is_sure(self, label: Label) -> bool:
         return label.source is not LabelSource.MOUTHING or label.confidence >= self.options.surer
 
     def _by_length(self, labels: Iterable[Label]) -> dict[int, list[tuple[float, Label]]]:
         """Frames that are cut → where each segment begins, in seconds, and its label."""
-        options, found = self.options, defaultdict[int, list[tuple[float, Label]]](list)
+        options, by_length = self.options, defaultdict[int, list[tuple[float, Label]]](list)
         for label in labels:
             segment = label.stretch(options.before / LABEL_FPS, options.after / LABEL_FPS, options.around / LABEL_FPS)
             length = max(self.frames, round(segment.duration * self.store.fps))
-            found[length].append((max(0.0, segment.start), label))
-        return found
+            by_length[length].append((max(0.0, segment.start), label))
+        return by_length
 
     def exemplar(self, filmed: VideoExemplars, exemplar: Exemplar, number: Mapping[str, int]) -> RgbSign | None:
         """The sign of one exemplar, without rest; None for one that cannot be read."""
@@ -356,7 +356,7 @@ def collect_rgb_signs(subset: TrainingSubset, reader: SignReader, progress: Prog
         )
     number = {word: index for index, word in enumerate(words)}
     filmed = VideoExemplars(subset.corpus)
-    exemplars = [each for each in filmed.exemplars if each.word in number]
+    exemplars = [exemplar for exemplar in filmed.exemplars if exemplar.word in number]
     total = len(exemplars) + 1
     progress(0, total)
     continuous = reader.continuous(subset.corpus, labels, number)
@@ -384,12 +384,12 @@ def with_keypoints(signs: RgbSigns, corpus: Corpus, fps: float) -> RgbSigns:
                 "signspot landmarks; or set pose_fraction = 0"
             )
         points[name] = _keypoints(open_landmarks(path).resampled(fps))
-    found = []
+    pointed = []
     for sign in signs.continuous:
-        own, first = points[sign.source], max(0, round(sign.start * fps))
-        rows = np.minimum(np.arange(first, first + len(sign.images)), len(own) - 1)  # as images are repeated
-        found.append(replace(sign, keypoints=own[rows]))
-    return replace(signs, continuous=tuple(found))
+        track, first = points[sign.source], max(0, round(sign.start * fps))
+        rows = np.minimum(np.arange(first, first + len(sign.images)), len(track) - 1)  # as images are repeated
+        pointed.append(replace(sign, keypoints=track[rows]))
+    return replace(signs, continuous=tuple(pointed))
 
 
 def _keypoints(landmarks: Landmarks) -> Keypoints:
@@ -437,9 +437,9 @@ class RgbBatches:
 
     def __len__(self) -> int:
         """Batches in an epoch, in which about as many labels are drawn as there are."""
-        each = self.config.batch.clips - round(self.config.batch.clips * self.config.batch.dictionary)
-        whole = len(self.signs.continuous) if each else len(self.signs.dictionary)
-        return max(1, math.ceil(whole / (each or self.config.batch.clips)))
+        labelled = self.config.batch.clips - round(self.config.batch.clips * self.config.batch.dictionary)
+        whole = len(self.signs.continuous) if labelled else len(self.signs.dictionary)
+        return max(1, math.ceil(whole / (labelled or self.config.batch.clips)))
 
     def __getitem__(self, step: int) -> RgbBatch:
         """Make batch number `step`, which may lie in any epoch."""
@@ -448,13 +448,13 @@ class RgbBatches:
         listed = self.of_dictionary(epoch)
         pools = self._continuous if epoch < self.config.dictionary_from else self._sure
         drawn = _draw(pools, self.config.batch.clips - listed, random)
-        made = [self._watch(sign, random) for sign in drawn]
-        shown = _draw(self._dictionary, listed, random)
-        clips = [clip for clip, _ in made] + [self._look_up(sign, random) for sign in shown]
-        keypoints = [own for _, own in made if own is not None] if epoch < self.config.words_from else []
+        watched = [self._watch(sign, random) for sign in drawn]
+        exemplars = _draw(self._dictionary, listed, random)
+        clips = [clip for clip, _ in watched] + [self._look_up(sign, random) for sign in exemplars]
+        keypoints = [points for _, points in watched if points is not None] if epoch < self.config.words_from else []
         return RgbBatch(
             torch.from_numpy(np.stack(clips)),
-            torch.tensor([sign.word for sign in (*drawn, *shown)]),
+            torch.tensor([sign.word for sign in (*drawn, *exemplars)]),
             torch.arange(len(clips)) >= len(drawn),
             torch.from_numpy(np.stack(keypoints)) if keypoints else None,
         )
@@ -462,17 +462,17 @@ class RgbBatches:
     def _watch(self, sign: RgbSign, random: np.random.Generator) -> tuple[Clip, Keypoints | None]:
         """A random window of the segment around a label, and its keypoints where they are known."""
         start = int(random.integers(len(sign.images) - self.frames + 1))
-        place, how = slice(start, start + self.frames), self.config.augmentation
+        window, how = slice(start, start + self.frames), self.config.augmentation
         crop = Crop.draw(squashed_side(self.image_size), self.image_size, how, random)
-        clip = augmented(sign.images[place], self.image_size, how, random, crop)
-        return clip, None if sign.keypoints is None else crop.moved(sign.keypoints[place])
+        clip = augmented(sign.images[window], self.image_size, how, random, crop)
+        return clip, None if sign.keypoints is None else crop.moved(sign.keypoints[window])
 
     def _look_up(self, sign: RgbSign, random: np.random.Generator) -> Clip:
         """An exemplar at a random shift and a random rate."""
         last = len(sign.images) - 1
         span = random.uniform(NARROWEST, WIDEST) * last
-        places = random.uniform(0, last - span) + np.linspace(0, span, self.frames)
-        return augmented(sign.images[places.round().astype(int)], self.image_size, self.config.augmentation, random)
+        frames = random.uniform(0, last - span) + np.linspace(0, span, self.frames)
+        return augmented(sign.images[frames.round().astype(int)], self.image_size, self.config.augmentation, random)
 
 
 def plain(images: Images, size: int) -> Clip:
@@ -540,14 +540,14 @@ def _as_floats(images: Images) -> Clip:
 
 
 def _by_word(signs: Sequence[RgbSign]) -> list[list[RgbSign]]:
-    found: defaultdict[int, list[RgbSign]] = defaultdict(list)
+    by_word: defaultdict[int, list[RgbSign]] = defaultdict(list)
     for sign in signs:
-        found[sign.word].append(sign)
-    return [found[word] for word in sorted(found)]
+        by_word[sign.word].append(sign)
+    return [by_word[word] for word in sorted(by_word)]
 
 
 def _draw(words: Sequence[Sequence[RgbSign]], count: int, random: np.random.Generator) -> list[RgbSign]:
     """Signs of random words, no word a second time before all were drawn."""
-    order = [place for _ in range(math.ceil(count / max(1, len(words)))) for place in random.permutation(len(words))]
-    pools = [words[place] for place in order[:count]]
+    order = [word for _ in range(math.ceil(count / max(1, len(words)))) for word in random.permutation(len(words))]
+    pools = [words[word] for word in order[:count]]
     return [pool[int(random.integers(len(pool)))] for pool in pools]

@@ -136,12 +136,12 @@ def open_array(path: Path, kind: type[np.generic], dimensions: int, rows: int | 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            kept: NDArray[Any] = open_memmap(path, mode="r")  # of objects it opens none
-        if (kept.dtype, kept.ndim) != (np.dtype(kind), dimensions) or not kept.size:
+            array: NDArray[Any] = open_memmap(path, mode="r")  # of objects it opens none
+        if (array.dtype, array.ndim) != (np.dtype(kind), dimensions) or not array.size:
             raise ValueError("it holds something else")
-        if rows is not None and len(kept) != rows:
-            raise ValueError(f"it has {len(kept):,} rows instead of {rows:,}")
-        return kept
+        if rows is not None and len(array) != rows:
+            raise ValueError(f"it has {len(array):,} rows instead of {rows:,}")
+        return array
     except Exception as error:  # whatever a damaged file makes numpy raise
         raise FormatError(f"cannot read {path} ({error!s:.200}). Remove it, and it is made again.") from error
 

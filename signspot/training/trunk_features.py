@@ -52,7 +52,9 @@ class VideoExemplars:
         self._corpus = corpus
         filmed = (corpus.layout.dictionary_video / "dictionary.json").is_file()
         listed = corpus.dictionary(video=filmed).exemplars
-        self.exemplars = tuple(each for each in listed if each.path is not None and not is_pose_file(each.path))
+        self.exemplars = tuple(
+            exemplar for exemplar in listed if exemplar.path is not None and not is_pose_file(exemplar.path)
+        )
         if not self.exemplars:
             raise DictionaryError(f"no exemplar of {corpus.folder} is a video, and the encoder sees pixels")
 
@@ -77,7 +79,9 @@ class VideoExemplars:
         """The same exemplars as landmarks, by id, where a corpus has both."""
         if not (self._corpus.layout.dictionary / "dictionary.json").is_file():
             return {}
-        return {each.id: each for each in self._corpus.dictionary().exemplars if is_pose_file(each.path)}
+        return {
+            exemplar.id: exemplar for exemplar in self._corpus.dictionary().exemplars if is_pose_file(exemplar.path)
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,14 +135,14 @@ def trunk_features(encoder: Encoder, corpus: Corpus, folder: Path, progress: Pro
         if group.is_first:
             _exemplars(encoder, corpus, folder)
         group.wait()
-    found: dict[str, WindowFeatures] = {}
+    by_video: dict[str, WindowFeatures] = {}
     for done, video in enumerate(videos):
         progress(done, total)
-        found[video.id] = _windows(encoder, video, folder)
+        by_video[video.id] = _windows(encoder, video, folder)
     progress(total - 1, total)
     exemplars, clips = _exemplars(encoder, corpus, folder)
     progress(total, total)
-    return TrunkFeatures(encoder.hash, found, exemplars, clips)
+    return TrunkFeatures(encoder.hash, by_video, exemplars, clips)
 
 
 def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> WindowFeatures:
@@ -147,8 +151,8 @@ def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> WindowFeatur
     path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
     if not path.is_file():
         _write(embed_chunks(encoder, _frames(encoder, source), "features"), path, video.id)
-    kept, contract = open_array(path, np.float16, 2), encoder.contract
-    return WindowFeatures(kept, Grid(contract.fps, contract.frames, 1, len(kept) + contract.frames - 1))
+    rows, contract = open_array(path, np.float16, 2), encoder.contract
+    return WindowFeatures(rows, Grid(contract.fps, contract.frames, 1, len(rows) + contract.frames - 1))
 
 
 def _source(encoder: Encoder, video: CorpusVideo) -> Path:
@@ -174,23 +178,27 @@ def _exemplars(encoder: Encoder, corpus: Corpus, folder: Path) -> tuple[tuple[Ex
     """Usable exemplars and their clips, (E, n, D)."""
     filmed = VideoExemplars(corpus) if encoder.contract.kind == "rgb" else None
     exemplars = corpus.dictionary().exemplars if filmed is None else filmed.exemplars
-    sources = [(each, content_digest(each.path)) for each in exemplars if each.path is not None and each.path.is_file()]
-    key = text_digest("\n".join(f"{each.id} {each.segment} {digest}" for each, digest in sources))
+    sources = [
+        (exemplar, content_digest(exemplar.path))
+        for exemplar in exemplars
+        if exemplar.path is not None and exemplar.path.is_file()
+    ]
+    key = text_digest("\n".join(f"{exemplar.id} {exemplar.segment} {digest}" for exemplar, digest in sources))
     path = folder / encoder.hash / f"exemplars-{key}-{len(sources)}-{BANK}-{_VERSION}-{CLIPS_VERSION}.npy"
     if not path.is_file():
         rows: list[HalfArray] = []
         for first in range(0, len(sources), _EXEMPLARS_AT_ONCE):
-            block = [each for each, _ in sources[first : first + _EXEMPLARS_AT_ONCE]]
+            block = [exemplar for exemplar, _ in sources[first : first + _EXEMPLARS_AT_ONCE]]
             rows.extend(_clip_features(encoder, block, filmed))
         if not rows:
             raise DictionaryError(f"no exemplar in the dictionary of {corpus.folder} has a file")
         _write(np.stack(rows), path, "the dictionary")
-    kept = open_array(path, np.float16, 3, len(sources))
-    usable = np.isfinite(kept[:, 0, 0])
+    bank = open_array(path, np.float16, 3, len(sources))
+    usable = np.isfinite(bank[:, 0, 0])
     if not usable.any():
-        raise DictionaryError(f"none of {len(kept):,} exemplars can be used. See the log.")
-    chosen = tuple(each for (each, _), good in zip(sources, usable, strict=True) if good)
-    return chosen, kept if usable.all() else kept[usable]
+        raise DictionaryError(f"none of {len(bank):,} exemplars can be used. See the log.")
+    chosen = tuple(exemplar for (exemplar, _), good in zip(sources, usable, strict=True) if good)
+    return chosen, bank if usable.all() else bank[usable]
 
 
 def _clip_features(
@@ -210,10 +218,10 @@ def _drawn(encoder: Encoder, exemplar: Exemplar, filmed: VideoExemplars | None) 
     contract = encoder.contract
     assert exemplar.path is not None, "exemplars without a path are left out before"
     if filmed is not None:
-        seen = sign_frames(exemplar.path, contract, filmed.segment(exemplar), exemplar.bbox)
+        frames = sign_frames(exemplar.path, contract, filmed.segment(exemplar), exemplar.bbox)
     else:
-        seen = exemplar_sign(exemplar, contract.fps)
-    clips = READERS[contract.kind].clips(seen, contract.frames, count=BANK)
+        frames = exemplar_sign(exemplar, contract.fps)
+    clips = READERS[contract.kind].clips(frames, contract.frames, count=BANK)
     return clip_features(encoder, clips, "dictionary").astype(np.float16)
 
 
@@ -229,9 +237,9 @@ def as_right_handed(landmarks: Landmarks) -> NDArray[np.float32]:
     return features(landmarks, mirror=dominant_hand(landmarks) == "left")
 
 
-def _write(made: HalfArray, path: Path, name: str) -> None:
-    finite = np.isfinite(made).reshape(len(made), -1).all(axis=1)
-    if not finite.any() or (made.ndim == 2 and not finite.all()):
+def _write(rows: HalfArray, path: Path, name: str) -> None:
+    finite = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
+    if not finite.any() or (rows.ndim == 2 and not finite.all()):
         raise FormatError(f"the trunk's features of {name} are NaN or infinite. Check its landmarks and the encoder.")
     with atomic_write(path) as temporary:
-        np.save(temporary, made)
+        np.save(temporary, rows)

@@ -9,8 +9,9 @@ import torch
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
-from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus, train_trunk
+from signspot.training.recogniser import RecogniserConfig, train_recogniser, train_recogniser_on_corpus
 from signspot.training.sign_clips import ClipOptions, LabelledSigns
 from signspot.types import Label
 
@@ -19,25 +20,27 @@ CONFIG = RecogniserConfig(steps=30, warm_up=3, lr=1e-2, clips=ClipOptions(clips=
 
 
 def test_it_learns_and_is_saved(labelled_signs: LabelledSigns, tmp_path: Path) -> None:
-    told: list[tuple[int, int | None]] = []
-    encoder = train_trunk(CONFIG, labelled_signs, tmp_path, lambda done, total: told.append((done, total)))
+    steps: list[tuple[int, int | None]] = []
+    trained = train_recogniser(CONFIG, labelled_signs, tmp_path, lambda done, total: steps.append((done, total)))
+    encoder = make_encoder("trunk", trained.module, card=trained.card)
     rows = [line.split(",") for line in (tmp_path / "curve.csv").read_text().splitlines()]
     assert rows[0] == ["step", "lr", "loss", "continuous accuracy", "dictionary accuracy"]
     assert float(rows[-1][2]) < 0.7 * float(rows[1][2])
-    assert told[-1] == (30, 30)
+    assert steps[-1] == (30, 30)
     assert encoder.card["data"] == "12 labelled signs and 12 exemplars of 2 words"
-    kept = save_encoder(encoder, tmp_path / "trunk.safetensors")
-    assert load_encoder(tmp_path / "trunk.safetensors").hash == kept.hash
+    saved = save_encoder(encoder, tmp_path / "trunk.safetensors")
+    assert load_encoder(tmp_path / "trunk.safetensors").hash == saved.hash
     assert encoder.contract.dimension == 32
 
 
 def test_batch_norms_forget_when_the_dictionary_joins(labelled_signs: LabelledSigns, tmp_path: Path) -> None:
     config = replace(CONFIG, steps=4, continuous_only_fraction=0.5)
-    kept = train_trunk(config, labelled_signs, tmp_path / "kept")
-    forgot = train_trunk(replace(config, reinitialise=True), labelled_signs, tmp_path / "forgot")
-    assert kept.hash != forgot.hash
-    seen = {name: value for name, value in forgot.module.state_dict().items() if name.endswith("num_batches_tracked")}
-    assert {int(value) for value in seen.values()} == {2}
+    kept = train_recogniser(config, labelled_signs, tmp_path / "kept").module.state_dict()
+    forgot = train_recogniser(
+        replace(config, reinitialise=True), labelled_signs, tmp_path / "forgot"
+    ).module.state_dict()
+    assert not all(torch.equal(kept[name], value) for name, value in forgot.items())
+    assert {int(value) for name, value in forgot.items() if name.endswith("num_batches_tracked")} == {2}
     rows = (tmp_path / "forgot" / "curve.csv").read_text().splitlines()
     assert rows[2].endswith("nan")  # continuous signing alone
     assert not rows[3].endswith("nan")
@@ -59,7 +62,7 @@ def test_mistakes_are_named() -> None:
 def test_domain_specific_batch_norms_of_both_domains_learn(labelled_signs: LabelledSigns, tmp_path: Path) -> None:
     """Both sets start alike; after a few steps each has weights and statistics of its own."""
     model = {**SMALL, "domain_norm": True}
-    trained = train_trunk(
+    trained = train_recogniser(
         replace(CONFIG, steps=3, warm_up=1, model=model), labelled_signs, tmp_path
     ).module.state_dict()
     torch.manual_seed(CONFIG.seed)
