@@ -346,7 +346,8 @@ def _begin(config: MouthingConfig) -> MouthingNetwork:
         if not isinstance(network_of_start, MouthingNetwork) or network_of_start.options != config.network:
             raise OptionsError(
                 f"the training is to start with the weights of {config.start}, whose network is "
-                f"{network_of_start.options} and not {config.network}. Put its sizes into [network], or start with another one"
+                f"{network_of_start.options} and not {config.network}. Put its sizes into [network], or start with "
+                "another one"
             )
         network.load_state_dict(network_of_start.state_dict())
     return network
