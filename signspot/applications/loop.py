@@ -291,7 +291,7 @@ class Loop:
             return {"message": f"not trained: {error}", "scores": [], "failed": True}
         plain = [{**asdict(score), "interval": [score.interval.low, score.interval.high]} for score in scores]
         tested = "; ".join(map(str, scores)) or f"not tested: {self._untested()}"
-        message = f"learnt from {trained.card['data']}{remark}; {tested}"
+        message = f"learnt from {str(trained.card['data']).removesuffix('.')}{remark}; {tested}"
         return {"message": message, "words": len(trained.words), "scores": plain, "files": [target.name]}
 
     def _rgb_recogniser(
