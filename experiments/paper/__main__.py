@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.paper.cells import KeptCells
 from experiments.paper.plan import Plan, Sizes, full_sizes
 from signspot.cli.console import print_line
 from signspot.corpus.corpus import open_corpus
@@ -35,33 +36,36 @@ def main(
         typer.Option("--encoder", help="Name or file: whose trunk is frozen, who finds D, or who is benchmarked."),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="Where networks run.")] = "cpu",
-    out: Annotated[Path, typer.Option("--out", help="Folder; a run that was stopped there goes on.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder of what is made: corpora, trunks, runs.")] = Path(
         "reproduced"
     ),
-    page: Annotated[Path | None, typer.Option("--page", help="The page. [default: OUT/paper.md]")] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Folder of the page and its cells. [default: OUT]")
+    ] = None,
     page_only: Annotated[bool, typer.Option("--page-only", help="Write it from kept cells; measure nothing.")] = False,
 ) -> None:
     """Measure tables of the paper and judge its claims; Ctrl-C keeps what is done, the same command goes on.
 
-    Example: python -m experiments.paper --out reproduced/ --page experiments/results/paper.md
+    Example: python -m experiments.paper --results experiments/results
     """
     sizes = full_sizes() if full else Sizes()
     sizes = replace(sizes, seeds=seeds, corpora=corpora or sizes.corpora)
     sizes = replace(sizes, retrieval=replace(sizes.retrieval, device=device))
     given = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder, device=device) if encoder is not None else None
-    plan = Plan(sizes, out, given, trunk, encoder)
-    made = plan.chosen(tables or ())
-    path = page or out / "paper.md"
+    folder = out if results is None else results
+    plan = Plan(sizes, out, KeptCells(folder / "paper-cells.jsonl"), given, trunk, encoder)
+    chosen = plan.chosen(tables or ())
+    page = folder / "paper.md"
 
     def write_page() -> None:
-        with atomic_write(path) as temporary:
-            temporary.write_text(plan.page(made), encoding="utf-8")
+        with atomic_write(page) as temporary:
+            temporary.write_text(plan.page(chosen), encoding="utf-8")
 
     if not page_only:
-        plan.run(made, write_page)
+        plan.run(chosen, write_page)
     write_page()
-    print_line(str(path))
+    print_line(str(page))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ its windows. One is right if it shows the word, and that similarity is where the
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from torch import Tensor
 
 from experiments.paper.setup import Setting, Setup, TrunkKind, Vocabulary
 from signspot.evaluation.queries import RetrievalQuery
-from signspot.io.files import atomic_write, text_digest
+from signspot.io.files import text_digest
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of
 from signspot.metrics.retrieval import ClipRetrieval
@@ -30,6 +32,8 @@ from signspot.training.items import Item
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar
 
+PROTOCOL = 1  # raised whenever the same settings would give other numbers: the code of trainings or tests has changed
+_DIGITS = 3  # of a word's mean: a thousandth
 _T = TypeVar("_T")
 FloatArray = NDArray[np.float32]
 Embed = Callable[[Tensor, Domain], Tensor]  # (N, D) trunk features of a domain → (N, d) embeddings of unit norm
@@ -50,33 +54,58 @@ class Cell:
 
     corpus: int  # its number: words of different corpora are different words
     seed: int
-    key: Mapping[str, Any]
+    key: Mapping[str, Any]  # plain values
     compute: Callable[[], Result]
 
 
 class KeptCells:
-    """Cells in a folder: each is measured once."""
+    """Cells in a file of JSON lines, one each: measured once, on whatever machine. Of each word its mean is kept."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, file: Path):
+        self.file = file
+        self._results: dict[str, Result] = {}
+        for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+            with suppress(json.JSONDecodeError):  # a line that was cut off when a run was killed
+                kept = json.loads(line)
+                self._results[kept["cell"]] = _unpacked(kept)
 
     def read(self, cell: Cell) -> Result | None:
         """A result; None: it is not measured yet."""
-        path = self._path(cell)
-        return Result(**json.loads(path.read_text(encoding="utf-8"))["result"]) if path.is_file() else None
+        return self._results.get(_digest(cell))
 
     def measure(self, cell: Cell) -> Result:
         """A result, measured now unless it is there."""
-        known = self.read(cell)
-        if known is None:
-            known = cell.compute()
-            with atomic_write(self._path(cell)) as temporary:
-                result = {"values": known.values, "counts": known.counts}
-                temporary.write_text(json.dumps({"key": cell.key, "result": result}) + "\n", encoding="utf-8")
-        return known
+        digest = _digest(cell)
+        if digest not in self._results:
+            packed = {"cell": digest, **_packed(cell.compute())}
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a", encoding="utf-8") as stream:  # one write, so that two runs may share a file
+                stream.write("\n" + json.dumps(packed, separators=(",", ":")) + "\n")
+            self._results[digest] = _unpacked(packed)
+        return self._results[digest]
 
-    def _path(self, cell: Cell) -> Path:
-        return self.folder / f"{text_digest(json.dumps(cell.key, default=str))}.json"
+
+def _digest(cell: Cell) -> str:
+    return text_digest(json.dumps([PROTOCOL, cell.key], sort_keys=True))
+
+
+def _packed(result: Result) -> dict[str, Any]:
+    """A result as it is kept: the words once, and for each measure the number and the mean of every word's values."""
+    words = sorted({word for by_word in result.values.values() for word in by_word})
+    values = {
+        name: [[len(by_word[word]), round(fmean(by_word[word]), _DIGITS)] if by_word.get(word) else 0 for word in words]
+        for name, by_word in result.values.items()
+    }
+    counts = {name: round(count, _DIGITS) for name, count in result.counts.items()}
+    return {"counts": counts, "words": words, "values": values}
+
+
+def _unpacked(kept: Mapping[str, Any]) -> Result:
+    values = {
+        name: {word: pair[0] * [pair[1]] for word, pair in zip(kept["words"], pairs, strict=True) if pair}
+        for name, pairs in kept["values"].items()
+    }
+    return Result(values, kept["counts"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,51 +146,51 @@ class Embeddings:
         self.setup, self.number = setup, number
 
     def cell(self, recipe: CellRecipe, setting: Setting, seed: int) -> Cell:
-        """The cell of a recipe; without an MLP all seeds are one."""
-        config = self._config(recipe, seed)
-        learned = self._learned(recipe, setting, config)
-        key = {**learned, "stride": recipe.stride, "kind": "retrieval"}
-        return Cell(self.number, seed, key, lambda: self._measure(recipe, setting, config))
+        """The cell of a recipe; the seed is that of the trunk and of the MLP."""
+        key = {**self._learned(recipe, setting, seed), "stride": recipe.stride, "kind": "retrieval"}
+        return Cell(self.number, seed, key, lambda: self._measure(recipe, setting, seed))
 
     def encoder(self, recipe: CellRecipe, setting: Setting, seed: int) -> Encoder:
         """The trunk of a recipe with its embedding."""
-        trunk, config = self.setup.trunk(recipe.trunk, setting), self._config(recipe, seed)
+        trunk, config = self.setup.trunk(recipe.trunk, setting, seed), self._config(recipe, seed)
         if config is None:
             return trunk
-        return attach_mlp(config, trunk, self._train(recipe, setting, config)[0])
+        return attach_mlp(config, trunk, self._train(recipe, setting, seed)[0])
 
     def _config(self, recipe: CellRecipe, seed: int) -> EmbeddingConfig | None:
         if recipe.learn is None:
             return None
         return changed(self.setup.size.embedding, {**recipe.learn, "seed": seed})
 
-    def _learned(self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig | None) -> dict[str, Any]:
+    def _learned(self, recipe: CellRecipe, setting: Setting, seed: int) -> dict[str, Any]:
         """Settings that an embedding follows from."""
+        config = self._config(recipe, seed)
         return {
-            **self.setup.identity(recipe.trunk, setting),
+            **self.setup.identity(recipe.trunk, setting, seed),
             "setting": setting,
             "vocabulary": recipe.vocabulary,
             "permuted": recipe.permuted,
             "config": config.as_dict() if config else None,
         }
 
-    def _train(self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig) -> tuple[Mlp, int]:
-        """The embedding of a recipe, and the number of items that it learned from."""
-        setup = self.setup
+    def _train(self, recipe: CellRecipe, setting: Setting, seed: int) -> tuple[Mlp, int]:
+        """The embedding of a recipe that has an MLP, and the number of items that it learned from."""
+        setup, config = self.setup, self._config(recipe, seed)
+        assert config is not None, "a recipe with an MLP"
         items = setup.items(setting, config, recipe.vocabulary)
         if recipe.permuted:
-            items = permute_subtitles(items, config.seed)
+            items = permute_subtitles(items, seed)
         pairs = synonym_pairs(config.synonyms, setup.corpus.dictionary(), setup.labelled_words(setting))
-        data = EmbeddingData(setup.features(recipe.trunk, setting), items, config, pairs)
-        run = setup.out / "runs" / text_digest(json.dumps(self._learned(recipe, setting, config)))
+        data = EmbeddingData(setup.features(recipe.trunk, setting, seed), items, config, pairs)
+        run = setup.out / "runs" / text_digest(json.dumps(self._learned(recipe, setting, seed)))
         return train_embedding(config, data, run, device=setup.size.device).module, len(items)
 
-    def _measure(self, recipe: CellRecipe, setting: Setting, config: EmbeddingConfig | None) -> Result:
-        features = self.setup.features(recipe.trunk, setting)
+    def _measure(self, recipe: CellRecipe, setting: Setting, seed: int) -> Result:
+        features = self.setup.features(recipe.trunk, setting, seed)
         embed: Embed = UnitNorm(features.dimension)
         items = 0
-        if config is not None:
-            embed, items = self._train(recipe, setting, config)
+        if recipe.learn is not None:
+            embed, items = self._train(recipe, setting, seed)
         values: dict[str, WordValues] = {}
         counts: dict[str, float] = {"items": items}
         for tested, queries in self.setup.queries(features).items():

@@ -1,7 +1,7 @@
 """The page of results: tables, and the paper's claims with intervals over words; written from kept cells alone."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -61,9 +61,8 @@ class Table:
     note: str = ""
 
     def cells(self) -> list[Cell]:
-        """All cells, each once."""
-        every = [cell for row in self.rows for part in row.cells.values() for cell in part]
-        return list({str(cell.key): cell for cell in every}.values())
+        """All cells, each once, with the first seed that has it."""
+        return _once(cell for row in self.rows for part in row.cells.values() for cell in part)
 
     def column(self, heading: str) -> Column:
         """A column by its heading."""
@@ -114,7 +113,7 @@ def judge(claim: Claim, table: Table, kept: KeptCells) -> Verdict:
     one, other = (bootstrap_mean(values_of(each, column)).value for each in (first, second))
     ours = f"{percent(gap, sign='+')} ({100 * one:.1f} and {100 * other:.1f})"
     each = ", ".join(f"{100 * bootstrap_mean(by_corpus[corpus]).value:+.1f}" for corpus in sorted(by_corpus))
-    words, seeds = sum(map(len, by_corpus.values())), len({cell.seed for cell, _ in first})
+    words, seeds = sum(map(len, by_corpus.values())), min(_seeds(row) for row in (first, second))
     if claim.relation == "alike":
         low, high = -ALIKE, ALIKE
         inside, outside = low <= gap.low and gap.high <= high, gap.high < low or gap.low > high
@@ -125,6 +124,10 @@ def judge(claim: Claim, table: Table, kept: KeptCells) -> Verdict:
         said = {"holds": "the interval is above 0", "does not hold": "it is below 0"}.get(answer, "it holds 0")
     why = f"{said}; by corpus {each}; {words} words, {seeds} {'seed' if seeds == 1 else 'seeds'}"
     return Verdict(claim, answer, ours, why + (f". {claim.remark}" if claim.remark and answer != "holds" else ""))
+
+
+def _seeds(measured: Measured) -> int:
+    return len({cell.seed for cell in _once(cell for cell, _ in measured)})
 
 
 def _measured(row: Row, column: Column, kept: KeptCells) -> Measured:
@@ -149,8 +152,8 @@ def table_text(table: Table, kept: KeptCells) -> str:
         shown = [f"{statistics.fmean(own):,.0f}" if own else "–" for own in counts]
         shown += [_shown(measured[column], column, row.paper.get(column.heading)) for column in table.columns]
         lines += _line([*row.titles, *shown])
-        own = list({str(cell.key): cell for part in row.cells.values() for cell in part}.values())
-        done, total = done + sum(kept.read(cell) is not None for cell in own), total + len(own)
+        cells = _once(cell for part in row.cells.values() for cell in part)
+        done, total = done + sum(kept.read(cell) is not None for cell in cells), total + len(cells)
     said = f"`{table.name}`: {done} of {total} cells are measured. {table.note}".strip()
     return "\n".join([*lines, "", said, ""])
 
@@ -159,6 +162,14 @@ def _shown(measured: Measured, column: Column, paper: float | None) -> str:
     values = values_of(measured, column)
     ours = percent(bootstrap_mean(values, weighting=column.weighting)) if values else MISSING
     return ours + (f" ({paper:g})" if paper is not None else "")
+
+
+def _once(cells: Iterable[Cell]) -> list[Cell]:
+    """Each cell once: of a row that learns nothing, all seeds are one."""
+    first: dict[str, Cell] = {}
+    for cell in cells:
+        first.setdefault(str(cell.key), cell)
+    return list(first.values())
 
 
 def _line(cells: Sequence[str]) -> list[str]:

@@ -8,9 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from experiments.paper import tables
-from experiments.paper.cells import Embeddings, KeptCells
+from experiments.paper.cells import Embeddings, KeptCells, changed
 from experiments.paper.page import ALIKE, Table, page_text
 from experiments.paper.recognition import (
+    LIPS_LEAST,
+    TRAINING,
     BobslCorpus,
     LabelledCorpus,
     LipReadCorpus,
@@ -60,12 +62,12 @@ class Sizes:
         )
     )
     recognition: RecognitionSize = field(default_factory=RecognitionSize)  # Tables 6 to 8
-    story: RecogniserConfig = field(default_factory=lambda: replace(RecognitionSize().training, steps=160))
+    story: RecogniserConfig = field(
+        default_factory=lambda: changed(TRAINING, {"steps": 160, "clips.least.mouthing": LIPS_LEAST})
+    )
     # So many words and exemplars that they are not learned by heart.
     pretraining: RecognitionSize = field(
-        default_factory=lambda: RecognitionSize(
-            60, 0.5, exemplars=5.0, training=replace(RecognitionSize().training, steps=100)
-        )
+        default_factory=lambda: RecognitionSize(60, 0.5, exemplars=5.0, training=replace(TRAINING, steps=100))
     )
     benchmark: CorpusOptions = field(
         default_factory=lambda: CorpusOptions(words=300, hours=2.0, seed=281, video_seconds=900.0, test_share=0.5)
@@ -81,8 +83,8 @@ def full_sizes() -> Sizes:
 
 _INTRODUCTION = """# The paper's tables, measured
 
-Written by `python -m experiments.paper --out reproduced/ --page experiments/results/paper.md` from the cells that it
-keeps; no number is typed by hand. The same command goes on with what is not measured yet. All of it is synthetic,
+Written by `python -m experiments.paper --results experiments/results` from the cells in `paper-cells.jsonl` beside
+this page; no number is typed by hand. The same command goes on with what is not measured yet. All of it is synthetic,
 unless a real corpus is named here.
 
 Measured on {what}.
@@ -102,6 +104,7 @@ class Plan:
         self,
         sizes: Sizes,
         out: Path,
+        kept: KeptCells,
         corpus: Corpus | None = None,
         encoder: Encoder | None = None,
         encoder_file: str | None = None,
@@ -111,14 +114,15 @@ class Plan:
 
         Args:
             sizes: of corpora and trainings.
-            out: folder of everything; a run that was stopped there goes on.
+            out: folder of corpora, trunks and runs; what is there already is not made again.
+            kept: cells that are measured already, and where new ones go.
             corpus: one that exists already, in place of synthetic ones.
             encoder: whose trunk is frozen, or who is benchmarked.
             encoder_file: its name or file, which finds D.
             stage: shows the progress of each stage.
         """
-        self.sizes, self.out, self.corpus, self.encoder, self.stage = sizes, out, corpus, encoder, stage
-        self.encoder_file, self.kept = encoder_file, KeptCells(out / "cells")
+        self.sizes, self.out, self.kept, self.corpus, self.stage = sizes, out, kept, corpus, stage
+        self.encoder, self.encoder_file = encoder, encoder_file
 
     @property
     def _makers(self) -> dict[str, Callable[[], Table]]:

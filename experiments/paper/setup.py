@@ -14,7 +14,7 @@ from signspot.corpus.corpus import Corpus, with_split
 from signspot.corpus.truth import WordSplit, split_words
 from signspot.errors import OptionsError
 from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
-from signspot.io.files import text_digest
+from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.contract import Encoder
@@ -83,8 +83,7 @@ class Setup:
         """
         self.size, self.out, self.stage, self.encoder = size, out, stage, encoder
         self.given, self._labels = corpus, labels
-        self._features: dict[tuple[TrunkKind, Setting], TrunkFeatures] = {}
-        self._trunks: dict[tuple[TrunkKind, Setting], Encoder] = {}
+        self._features: dict[tuple[TrunkKind, Setting, int], TrunkFeatures] = {}  # of one seed: they are large
         self._queries: dict[str, dict[TestLabels, list[RetrievalQuery]]] = {}
 
     @cached_property
@@ -155,57 +154,63 @@ class Setup:
     def corpus_identity(self) -> dict[str, Any]:
         """Settings that corpus and labels follow from; a synthetic corpus need not be made to know them."""
         if self.given is None:
-            known: dict[str, Any] = {"options": options_as_json(self.size.corpus), "version": GENERATOR_VERSION}
+            identity: dict[str, Any] = {"options": options_as_json(self.size.corpus), "version": GENERATOR_VERSION}
         else:
-            known = {"videos": list(self.corpus.videos)}
+            identity = {"content": self._content}
         if self._labels is not None:
-            known["labels"] = self._labels.name
-        elif self.given is not None:
-            known["labels"] = text_digest(repr(self.labels))
-        return known
+            identity["labels"] = self._labels.name
+        return identity
 
-    def identity(self, kind: TrunkKind, setting: Setting) -> dict[str, Any]:
+    @cached_property
+    def _content(self) -> str:
+        """Names all files of the given corpus by what is in them."""
+        corpus = self.corpus
+        files = {path for video in corpus.videos.values() for path in (video.landmarks, video.video, video.subtitles)}
+        files |= {exemplar.path for exemplar in corpus.dictionary().exemplars}
+        files |= {path for part in ("labels", "truth") for path in (corpus.folder / part).rglob("*")}
+        files |= {corpus.layout.splits}
+        return text_digest(" ".join(sorted(content_digest(path) for path in files if path and path.is_file())))
+
+    def identity(self, kind: TrunkKind, setting: Setting, seed: int) -> dict[str, Any]:
         """Settings that features follow from, as plain values."""
-        return {"corpus": self.corpus_identity, "trunk": self._trunk_identity(kind, setting)}
+        trunk = self.encoder.hash if self.encoder is not None else self._trunk_config(kind, setting, seed).as_dict()
+        return {"corpus": self.corpus_identity, "trunk": trunk}
 
-    def _trunk_identity(self, kind: TrunkKind, setting: Setting) -> Any:
-        return self.encoder.hash if self.encoder is not None else self._trunk_config(kind, setting).as_dict()
-
-    def _trunk_config(self, kind: TrunkKind, setting: Setting) -> RecogniserConfig:
+    def _trunk_config(self, kind: TrunkKind, setting: Setting, seed: int) -> RecogniserConfig:
         clips = replace(self.size.trunk.clips, dictionary=_SHARES[kind])
-        return replace(self.size.trunk, name=f"{kind}-{setting}", clips=clips)
+        return replace(self.size.trunk, name=f"{kind}-{setting}", clips=clips, seed=seed)
 
     def labelled_words(self, setting: Setting) -> tuple[str, ...]:
         """The words that have labels in training."""
         return self.words.all if setting == "seen" else self.words.train
 
-    def trunk(self, kind: TrunkKind, setting: Setting) -> Encoder:
+    def trunk(self, kind: TrunkKind, setting: Setting, seed: int) -> Encoder:
         """A trunk that has been trained as a classifier of the setting's words."""
         if self.encoder is not None:
             return self.encoder
-        if (kind, setting) not in self._trunks:
-            config = self._trunk_config(kind, setting)
-            name = f"{kind}-{setting}-{text_digest(json.dumps(self.identity(kind, setting)))}"
-            path = self.out / "trunks" / f"{name}.safetensors"
-            if not path.is_file():
-                with self.stage(f"trunk: {kind}, {setting} words") as progress:
-                    videos, words = [each.id for each in self.corpus.in_split("train")], self.labelled_words(setting)
-                    signs = collect_signs(self.corpus, words, videos, config.clips, labels=self.labels)
-                    trained = train_recogniser(config, signs, self.out / "trunks" / name, progress, self.size.device)
-                    save_encoder(make_encoder(config.name, trained.module, card=trained.card), path)
-            self._trunks[kind, setting] = load_encoder(path, device=self.size.device)
-        return self._trunks[kind, setting]
+        config = self._trunk_config(kind, setting, seed)
+        name = f"{kind}-{setting}-{text_digest(json.dumps(self.identity(kind, setting, seed)))}"
+        path = self.out / "trunks" / f"{name}.safetensors"
+        if not path.is_file():
+            with self.stage(f"trunk: {kind}, {setting} words") as progress:
+                videos, words = [each.id for each in self.corpus.in_split("train")], self.labelled_words(setting)
+                signs = collect_signs(self.corpus, words, videos, config.clips, labels=self.labels)
+                trained = train_recogniser(config, signs, self.out / "trunks" / name, progress, self.size.device)
+                save_encoder(make_encoder(config.name, trained.module, card=trained.card), path)
+        return load_encoder(path, device=self.size.device)
 
-    def features(self, kind: TrunkKind, setting: Setting) -> TrunkFeatures:
+    def features(self, kind: TrunkKind, setting: Setting, seed: int) -> TrunkFeatures:
         """Features of the corpus by a trunk; by one that no MLP is trained on, of test videos alone."""
-        if (kind, setting) not in self._features:
+        key = (kind, setting, seed)
+        if key not in self._features:
+            self._features = {kept: features for kept, features in self._features.items() if kept[2] == seed}
             corpus = self.corpus
             if kind != "joint":
                 corpus = replace(corpus, videos={video.id: video for video in corpus.in_split("test")})
-            encoder = self.trunk(kind, setting)
+            encoder = self.trunk(kind, setting, seed)
             with self.stage(f"features: {kind}, {setting} words") as progress:
-                self._features[kind, setting] = trunk_features(encoder, corpus, self.out / "features", progress)
-        return self._features[kind, setting]
+                self._features[key] = trunk_features(encoder, corpus, self.out / "features", progress)
+        return self._features[key]
 
     def queries(self, features: TrunkFeatures) -> dict[TestLabels, list[RetrievalQuery]]:
         """Queries of the test words, by the labels that say where they are signed.

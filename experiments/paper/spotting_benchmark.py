@@ -62,7 +62,7 @@ def spotting_benchmark(setup: Setup, only: Encoder | None = None) -> Table:
             rows.append(_row(title, {"trained": key}, encoder, setup))
         rows[1] = replace(rows[1], paper={"mAP": 17.0, "localisation": 83.08})
         for name in shipped():
-            rows.append(_row(f"`{name}`", {"encoder": name}, partial(load_encoder, name), setup))
+            rows.append(_row(f"`{name}`", {"encoder": load_encoder(name).hash}, partial(load_encoder, name), setup))
     else:
         rows.append(_row(only.name, {"encoder": only.hash}, lambda: only, setup))
     columns = (Column("", "mAP", "mAP"), Column("", "localisation", "localisation"))

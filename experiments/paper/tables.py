@@ -44,7 +44,7 @@ class RetrievalTable:
 
 
 def recipe_row(row: RecipeRow, settings: Sequence[Setting], corpora: Sequence[Embeddings], seeds: int) -> Row:
-    """A cell for every setting, seed and corpus; of a trunk alone all seeds are one and the same."""
+    """A cell for every setting, seed and corpus."""
     cells: dict[str, list[Cell]] = {
         s: [each.cell(row.recipe, s, seed) for seed in range(seeds) for each in corpora] for s in settings
     }

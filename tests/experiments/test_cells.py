@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from experiments.paper import cells as module
-from experiments.paper.cells import CellRecipe, Embeddings, KeptCells, changed, permute_subtitles
+from experiments.paper.cells import Cell, CellRecipe, Embeddings, KeptCells, Result, changed, permute_subtitles
 from experiments.paper.setup import Setup
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import write_records
+from signspot.models.checkpoints import load_encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item
 from signspot.types import Label, Segment
@@ -28,23 +29,43 @@ def test_changes_reach_into_parts() -> None:
 
 
 def test_a_cell_is_measured_once(tiny: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, embeddings = KeptCells(tmp_path), Embeddings(tiny)
+    kept, embeddings = KeptCells(tmp_path / "cells.jsonl"), Embeddings(tiny)
     cell = embeddings.cell(WATCH_LOOKUP, "seen", 0)
     assert kept.read(cell) is None
     first = kept.measure(cell)
     assert first.counts["items"] > 0
     assert first.counts["truth queries"] == sum(map(len, first.values["truth mAP"].values())) > 0
     monkeypatch.setattr(module, "retrieve", lambda *_: pytest.fail("measured again"))
-    assert KeptCells(tmp_path).measure(Embeddings(tiny).cell(WATCH_LOOKUP, "seen", 0)) == first
+    assert KeptCells(tmp_path / "cells.jsonl").measure(Embeddings(tiny).cell(WATCH_LOOKUP, "seen", 0)) == first
     with pytest.raises(pytest.fail.Exception):
         kept.measure(embeddings.cell(WATCH_LOOKUP, "seen", 1))
 
 
-def test_a_trunk_alone_is_one_cell_whatever_the_seed(tiny: Setup) -> None:
+def test_settings_tell_cells_apart(tiny: Setup, encoder_file: Path) -> None:
     alone, embeddings = CellRecipe(learn=None), Embeddings(tiny)
-    assert embeddings.cell(alone, "seen", 0).key == embeddings.cell(alone, "seen", 1).key
-    keys = [embeddings.cell(replace(WATCH_LOOKUP, permuted=flag), "seen", 0).key for flag in (False, True)]
-    assert keys[0] != keys[1]
+    keys = [embeddings.cell(recipe, "seen", seed).key for recipe in (alone, WATCH_LOOKUP) for seed in (0, 1)]
+    keys += [embeddings.cell(replace(WATCH_LOOKUP, permuted=True), "seen", 0).key]
+    assert len({str(key) for key in keys}) == len(keys)
+    given = Embeddings(Setup(tiny.size, tiny.out, tiny.corpus, load_encoder(encoder_file)))
+    assert given.cell(alone, "seen", 0).key == given.cell(alone, "seen", 1).key
+
+
+def test_kept_cells_survive_a_killed_run_and_changes_of_the_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"mAP": {"apple": [0.25, 0.5, 1 / 3], "pear": []}, "R@5": {"apple": [1.0, 0.0, 1.0], "fig": [0.0]}}
+    cell = Cell(0, 0, {"kind": "some"}, lambda: Result(values, {"items": 3}))
+    file = tmp_path / "results" / "cells.jsonl"
+    kept = KeptCells(file).measure(cell)
+    assert kept == KeptCells(file).read(cell)
+    assert kept.values == {"mAP": {"apple": 3 * [0.361]}, "R@5": {"apple": 3 * [0.667], "fig": [0.0]}}
+    assert kept.counts == {"items": 3}
+    with file.open("a") as stream:
+        stream.write('{"cell": "12')  # killed in the middle of a line
+    KeptCells(file).measure(replace(cell, key={"kind": "other"}))
+    assert all(KeptCells(file).read(replace(cell, key={"kind": kind})) for kind in ("some", "other"))
+    monkeypatch.setattr(module, "PROTOCOL", module.PROTOCOL + 1)
+    assert KeptCells(file).read(cell) is None
 
 
 def test_permuted_subtitles_keep_signs_and_mix_what_is_read() -> None:

@@ -48,7 +48,7 @@ def test_differences_are_paired_by_word_over_corpora_and_seeds() -> None:
 def test_verdicts_follow_the_interval(
     tmp_path: Path, good: list[float], poor: list[float], relation: str, answer: str
 ) -> None:
-    kept = KeptCells(tmp_path)
+    kept = KeptCells(tmp_path / "cells.jsonl")
     one, other = (cell(n, {"x": [v[0]], "y": [v[1]]}) for n, v in (("good", good), ("poor", poor)))
     made = table([one], [other], relation)
     assert judge(made.claims[0], made, kept).answer == MISSING
@@ -62,7 +62,7 @@ def test_verdicts_follow_the_interval(
 
 
 def test_the_page_is_made_of_kept_cells_and_says_what_is_missing(tmp_path: Path) -> None:
-    kept = KeptCells(tmp_path)
+    kept = KeptCells(tmp_path / "cells.jsonl")
     one, other = cell("good", {"x": [0.5], "y": [0.7]}), cell("poor", {"x": [0.25], "y": [0.45]})
     made = table([one], [other])
     measured(kept, one)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.paper import __main__ as command
+from experiments.paper.cells import KeptCells
 from experiments.paper.page import MISSING
 from experiments.paper.plan import Plan, Sizes
 from experiments.paper.setup import Setup
@@ -25,7 +26,7 @@ def test_the_command_writes_a_page_and_goes_on_where_it_was_stopped(
 ) -> None:
     monkeypatch.setattr(command, "Sizes", lambda: SIZES)
     page = tmp_path / "paper.md"
-    options: dict[str, Any] = {"seeds": 1, "corpus": tiny_corpus.folder, "out": tmp_path, "page": page}
+    options: dict[str, Any] = {"seeds": 1, "corpus": tiny_corpus.folder, "out": tmp_path}
     command.main(["table3"], page_only=True, **options)
     assert f"| all words | {MISSING} (15.82) |" in page.read_text()
     with caplog.at_level(logging.INFO, logger="experiments"):
@@ -35,14 +36,14 @@ def test_the_command_writes_a_page_and_goes_on_where_it_was_stopped(
     assert "4 of 4 cells are measured" in text
     assert MISSING not in text.partition("## Tables")[2]
     assert "| Reading helps: all words are above the same with permuted subtitles | (control) | " in text
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
-    command.main(["table3"], **options)
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()} == kept
+    kept = (tmp_path / "paper-cells.jsonl").read_bytes()
+    command.main(["table3"], **{**options, "out": tmp_path / "elsewhere", "results": tmp_path})
+    assert (tmp_path / "paper-cells.jsonl").read_bytes() == kept
     assert page.read_text() == text
 
 
 def test_a_cell_that_fails_leaves_the_others(tiny: Setup, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    plan = Plan(SIZES, tmp_path, tiny.corpus)
+    plan = Plan(SIZES, tmp_path, KeptCells(tmp_path / "cells.jsonl"), tiny.corpus)
     (table,) = plan.chosen(["table3"])
     first, *others = table.cells()
 
@@ -61,9 +62,10 @@ def test_a_cell_that_fails_leaves_the_others(tiny: Setup, tmp_path: Path, caplog
 def test_unknown_and_impossible_tables_are_refused_before_anything_is_made(
     tiny_corpus: Corpus, encoder_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    kept = KeptCells(tmp_path / "cells.jsonl")
     with pytest.raises(OptionsError, match="'table9'"):
-        Plan(SIZES, tmp_path).chosen(["table2", "table9"])
-    given = Plan(SIZES, tmp_path, tiny_corpus, load_encoder(encoder_file), str(encoder_file))
+        Plan(SIZES, tmp_path, kept).chosen(["table2", "table9"])
+    given = Plan(SIZES, tmp_path, kept, tiny_corpus, load_encoder(encoder_file), str(encoder_file))
     for name in ("table2", "story", "story-retrieval", "table-c1", "table-a4"):
         with pytest.raises(OptionsError, match=f"^{name} takes no --encoder"):
             given.chosen([name])
@@ -73,22 +75,23 @@ def test_unknown_and_impossible_tables_are_refused_before_anything_is_made(
     assert {"table6", "table8", "spotting-benchmark", "figure5"} <= set(names)
     assert "table2 is left out: it compares trunks that it trains" in caplog.text
     with pytest.raises(OptionsError, match="landmarks"):
-        Plan(SIZES, tmp_path, tiny_corpus).chosen(["table-a4"])  # it sees pixels
+        Plan(SIZES, tmp_path, kept, tiny_corpus).chosen(["table-a4"])  # it sees pixels
 
 
 def test_a_given_encoder_is_the_trunk_finds_labels_and_is_benchmarked(
     tiny_corpus: Corpus, encoder_file: Path, tmp_path: Path
 ) -> None:
-    encoder = load_encoder(encoder_file)
-    plan = Plan(SIZES, tmp_path, tiny_corpus, encoder, str(encoder_file))
+    encoder, kept = load_encoder(encoder_file), KeptCells(tmp_path / "cells.jsonl")
+    plan = Plan(SIZES, tmp_path, kept, tiny_corpus, encoder, str(encoder_file))
     by_name = {table.name: table for table in plan.chosen(["table3", "table6", "spotting-benchmark"])}
     assert by_name["table3"].cells()[0].key["trunk"] == encoder.hash
-    assert by_name["table6"].cells()[0].key["corpus"]["encoder"] == str(encoder_file)
+    assert by_name["table6"].cells()[0].key["corpus"]["encoder"] == encoder.hash
     assert [row.titles for row in by_name["spotting-benchmark"].rows] == [(encoder.name,)]
     assert not by_name["spotting-benchmark"].claims
 
 
 def test_a_corpus_without_truth_is_measured_by_its_sure_mouthings(lame: Corpus, tmp_path: Path) -> None:
+    kept = KeptCells(tmp_path / "cells.jsonl")
     shutil.rmtree(lame.folder / "truth")
-    (table,) = Plan(SIZES, tmp_path, lame).chosen(["table4"])
+    (table,) = Plan(SIZES, tmp_path, kept, lame).chosen(["table4"])
     assert {column.measure for column in table.columns} == {"mouthings mAP", "mouthings R@5"}

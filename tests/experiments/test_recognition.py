@@ -87,7 +87,7 @@ def test_words_without_labels_count_as_missed(labelled: LabelledCorpus, tmp_path
 
 def test_a_whole_table_of_a_given_corpus(labelled: LabelledCorpus, tmp_path: Path) -> None:
     table = RecognitionTables(Recognisers(tmp_path, CONTINUOUS), [labelled], 1).table_6()
-    kept = KeptCells(tmp_path / "cells")
+    kept = KeptCells(tmp_path / "cells.jsonl")
     for cell in table.cells():
         kept.measure(cell)
     text = table_text(table, kept)
@@ -107,7 +107,7 @@ def test_the_story_uses_no_given_label(tiny: Setup, tmp_path: Path, monkeypatch:
     ]
 
     spottings = [SimpleNamespace(as_label=partial(replace, label)) for label in lips]
-    monkeypatch.setattr(recognition, "annotate_mouthings", lambda *_: SimpleNamespace(spottings=spottings))
+    monkeypatch.setattr(recognition, "annotate_mouthings", lambda *_: SimpleNamespace(spottings=spottings, failed=[]))
     monkeypatch.setattr(Corpus, "labels", lambda *_: pytest.fail("a given label was read"))
     story = LipReadCorpus(0, setup)
     assert sorted(map(repr, story.found(LabelSource.MOUTHING, 0.0, "full"))) == sorted(map(repr, lips))

@@ -72,4 +72,4 @@ def test_neither_truth_nor_a_sure_label_is_an_error(lame: Corpus, size: Reproduc
     (lame.folder / "labels" / "M.jsonl").write_text("\n".join(unsure) + "\n")
     setup = Setup(size, tmp_path, open_corpus(lame.folder))
     with pytest.raises(OptionsError, match="truth/signs"):
-        setup.queries(setup.features("joint", "seen"))
+        setup.queries(setup.features("joint", "seen", 0))

@@ -25,7 +25,7 @@ def test_words_are_rare(tiny_corpus: Corpus) -> None:
 
 @pytest.mark.long
 def test_a_model_of_the_training_videos_is_a_row(tiny: Setup, tmp_path: Path) -> None:
-    table, kept = spotting_benchmark(tiny), KeptCells(tmp_path)
+    table, kept = spotting_benchmark(tiny), KeptCells(tmp_path / "cells.jsonl")
     assert [row.titles[0] for row in table.rows][:2] == ["the trunk alone", "Watch-Read-Lookup"]
     assert "`warping`" in [row.titles[0] for row in table.rows]
     test = {video.id for video in tiny.corpus.in_split("test")}

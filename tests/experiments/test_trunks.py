@@ -30,7 +30,7 @@ def test_recipes_of_the_appendix(tiny: Setup, tmp_path: Path) -> None:
     assert (forget.reinitialise, forget.dictionary_from, forget.steps) == (True, 2, 4)
     assert (forget.clips.least.mouthing, forget.clips.surer) == (0.5, 0.8)
     table = table_c1(LabelledCorpus(0, tiny, None), BATCH_NORM, 1)
-    kept = KeptCells(tmp_path / "cells")
+    kept = KeptCells(tmp_path / "cells.jsonl")
     results = [kept.measure(row.cells[""][0]) for row in table.rows[2:4]]  # domain-specific, consecutive
     assert "(62.73)" in table_text(table, kept)
     shown, held = hold_out(tiny.corpus.dictionary().exemplars)
@@ -52,7 +52,7 @@ def test_both_trunks_are_trained_by_every_seed_once(tmp_path: Path, monkeypatch:
     small = CorpusOptions(words=3, hours=0.01, dictionary_signers=1, exemplars=2)
     monkeypatch.setattr(trunks, "RENDERED", small)
     monkeypatch.setattr(trunks, "train_rgb_on_corpus", train)
-    table, kept = table_a4(2, tmp_path, None, quiet), KeptCells(tmp_path / "cells")
+    table, kept = table_a4(2, tmp_path, None, quiet), KeptCells(tmp_path / "cells.jsonl")
     for cell in (*table.cells(), *table.cells()):
         kept.measure(cell)
     assert sorted(each[:2] for each in asked) == [("i3d", 0), ("i3d", 1), ("s3d", 0), ("s3d", 1)]
