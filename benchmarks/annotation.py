@@ -21,7 +21,7 @@ from signspot.annotation.run import annotate
 from signspot.io.processes import WorkerPool
 from signspot.io.progress import Progress, silent
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusOptions
 
 _GROUP = "Annotation"
 _CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates

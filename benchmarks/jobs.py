@@ -28,7 +28,7 @@ def prepare(folder: Path) -> None:
     from benchmarks.material import film
     from benchmarks.sizes import FULL
     from signspot_synthetic.corpus_writer import make_corpus
-    from signspot_synthetic.options import CorpusOptions
+    from signspot_synthetic.plan import CorpusOptions
 
     film(replace(FULL, footage=_FILMED, short=_FILMED, long=_POSE, side=_SIDE), folder)
     make_corpus(CorpusOptions(words=60, hours=0.05, seed=7, video_seconds=60), folder / "corpus")
@@ -39,9 +39,8 @@ def synthetic_landmarks(folder: Path) -> Work:
     from dataclasses import replace
 
     from benchmarks.material import SEED
-    from signspot_synthetic.options import CorpusOptions
     from signspot_synthetic.performance import perform_video
-    from signspot_synthetic.plan import CorpusPlan
+    from signspot_synthetic.plan import CorpusOptions, CorpusPlan
 
     corpus = CorpusPlan(CorpusOptions(words=20, seed=SEED))
     plan = corpus.videos[0]

@@ -18,10 +18,8 @@ from signspot.models.contract import Encoder
 from signspot.spotting.decoys import alignment_scale
 from signspot.types import Exemplar, Grid, Track
 from signspot_synthetic.body.motion import FPS, continuous
-from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.projection import project
-from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.body.signers import Camera, Role, make_signer
+from signspot_synthetic.camera import observe, project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.render.appearance import make_appearance

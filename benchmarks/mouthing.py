@@ -15,7 +15,7 @@ from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import project
 
 _WANTED = 1000.0  # windows per minute
 _WINDOW = 11.0  # seconds: a subtitle of 3 s, padded by 4 on both sides

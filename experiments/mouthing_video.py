@@ -27,8 +27,7 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import MouthedWord, MouthHabits, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera.estimator import for_lips, observe
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.render.appearance import make_appearance

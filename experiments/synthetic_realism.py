@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from signspot.corpus.isolated import read_isolated
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import isolated
-from signspot_synthetic.body.signers import make_signers
-from signspot_synthetic.camera.estimator import GLOVED, NoiseOptions, observe
-from signspot_synthetic.camera.projection import project
-from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.body.signers import Camera, make_signers
+from signspot_synthetic.camera import GLOVED, NoiseOptions, observe, project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 

@@ -25,9 +25,8 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.types import Segment, Spotting
 from signspot_synthetic.body.motion import continuous, isolated
-from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera.projection import project
-from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.body.signers import Camera, Role, Signer, make_signer
+from signspot_synthetic.camera import project
 from signspot_synthetic.knobs import Knobs, named_rng
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
 from signspot_synthetic.render.appearance import make_appearance

@@ -16,8 +16,7 @@ from signspot.training.configuration import check_numbers
 from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, continuous, isolated
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import observe, project
 from signspot_synthetic.knobs import Knobs, named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign

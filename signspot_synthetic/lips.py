@@ -22,8 +22,7 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera.estimator import for_lips, observe
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_writer import claim_folder, describe_corpus, make_items
 from signspot_synthetic.knobs import named_rng
 

@@ -13,8 +13,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.types import Label, Segment, Subtitle
 from signspot_synthetic.body.motion import FPS, Motion, continuous, isolated
 from signspot_synthetic.body.signers import Signer
-from signspot_synthetic.camera.estimator import for_lips, observe
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.sentences import Gloss, Sentence
 from signspot_synthetic.language.subtitles import CueText, cut_into_cues, sound_captions, time_cues

@@ -21,9 +21,8 @@ from signspot.plots.report import Clip, clips, file_address, heading, paragraph,
 from signspot.types import Segment
 from signspot.video.writer import VideoWriter
 from signspot_synthetic.body.motion import continuous, isolated
-from signspot_synthetic.body.signers import Role, make_signers
-from signspot_synthetic.camera.projection import project
-from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.body.signers import Camera, Role, make_signers
+from signspot_synthetic.camera import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
 from signspot_synthetic.performance import perform_video

@@ -16,8 +16,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.estimator import observe
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import observe, project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign

@@ -35,7 +35,7 @@ def make(
     Example: signspot synthetic make corpus/ --words 1064 --hours 2 --seed 7 --workers 2
     """
     from signspot_synthetic.corpus_writer import make_corpus
-    from signspot_synthetic.options import CorpusOptions
+    from signspot_synthetic.plan import CorpusOptions
 
     options = CorpusOptions(
         words=words,
@@ -151,8 +151,7 @@ def show(
 
     Example: signspot synthetic show apple --out apple/
     """
-    from signspot_synthetic.options import CorpusOptions
-    from signspot_synthetic.plan import CorpusPlan
+    from signspot_synthetic.plan import CorpusOptions, CorpusPlan
     from signspot_synthetic.show import contact_sheet, sign_video
     from signspot_synthetic.show import page as write_page
 

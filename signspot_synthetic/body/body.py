@@ -11,16 +11,17 @@ from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.types import Segment
 from signspot_synthetic.body.gestures import ANGLES, MIRROR, OFFSET, POSITION, TURN
 from signspot_synthetic.body.signers import Handedness, Signer
-from signspot_synthetic.geometry.limbs import (
+from signspot_synthetic.geometry import (
     ArmBuild,
+    Array,
     Proportions,
     elbow_of,
     hand_joints,
+    matrix,
     possible_hand,
     reachable,
     smoothed,
 )
-from signspot_synthetic.geometry.rotations import Array, matrix
 from signspot_synthetic.knobs import named_rng
 
 LIP_POINTS = 40

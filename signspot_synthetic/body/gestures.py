@@ -8,10 +8,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from signspot_synthetic.body.signers import Signer
-from signspot_synthetic.geometry.limbs import MEAN, ArmBuild, HandBuild, elbow_of, hand_joints
-from signspot_synthetic.geometry.rotations import Array, about, frame, normalised, product, quaternion, rotate, slerp
+from signspot_synthetic.geometry import (
+    MEAN,
+    ArmBuild,
+    Array,
+    HandBuild,
+    about,
+    elbow_of,
+    frame,
+    hand_joints,
+    normalised,
+    product,
+    quaternion,
+    rotate,
+    slerp,
+)
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.handshapes import joint_angles
 from signspot_synthetic.language.lexicon import LETTERS, place_outward, turned
 from signspot_synthetic.language.phonology import (
     PLACES,
@@ -27,6 +39,7 @@ from signspot_synthetic.language.phonology import (
     Place,
     Region,
     Sign,
+    joint_angles,
 )
 from signspot_synthetic.language.phonology import Symmetry as Sym
 

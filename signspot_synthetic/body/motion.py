@@ -25,7 +25,7 @@ from signspot_synthetic.body.gestures import (
 )
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
 from signspot_synthetic.body.signers import Handedness, Signer
-from signspot_synthetic.geometry.rotations import Array, aligned, frame, matrix, normalised, quaternion, slerp
+from signspot_synthetic.geometry import Array, aligned, frame, matrix, normalised, quaternion, slerp
 from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.language.phonology import Hands, Local, PathKind, Sign
 

@@ -11,7 +11,7 @@ import numpy as np
 from signspot.mouthing.visemes import is_vowel, pronounce
 from signspot.types import Segment
 from signspot_synthetic.body.signers import Signer
-from signspot_synthetic.geometry.rotations import Array
+from signspot_synthetic.geometry import Array
 from signspot_synthetic.knobs import named_rng
 
 # opening, width, protrusion, pressing; how long against the mean

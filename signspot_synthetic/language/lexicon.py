@@ -10,11 +10,11 @@ from typing import TypeVar
 import numpy as np
 
 from signspot.errors import OptionsError, UnknownWordError
-from signspot_synthetic.geometry.limbs import MEAN, ArmBuild, elbow_of, possible_hand, reachable
-from signspot_synthetic.geometry.rotations import Array, frame
+from signspot_synthetic.geometry import MEAN, ArmBuild, Array, elbow_of, frame, possible_hand, reachable
 from signspot_synthetic.knobs import named_rng
-from signspot_synthetic.language.handshapes import BASE_SHAPES, HANDSHAPES
 from signspot_synthetic.language.phonology import (
+    BASE_SHAPES,
+    HANDSHAPES,
     PLACES,
     VECTORS,
     Contact,

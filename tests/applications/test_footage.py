@@ -25,7 +25,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Subtitle
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
 from tests.applications.conftest import SEED

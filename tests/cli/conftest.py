@@ -14,7 +14,7 @@ from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 

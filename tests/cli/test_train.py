@@ -24,7 +24,7 @@ from signspot.training import embedding
 from signspot.training.item_batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset
 from signspot.types import Grid
-from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
 from tests.fixtures.limits import LIMIT, started

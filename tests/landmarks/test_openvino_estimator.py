@@ -29,7 +29,7 @@ from signspot.landmarks.openvino_estimator import EXACT, Economy, OneEuro, OpenV
 from signspot.video.reader import Frame
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.render.appearance import make_appearance

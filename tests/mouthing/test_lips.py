@@ -12,9 +12,8 @@ from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, follow_lips, lip_shape
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import MouthedWord
-from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
-from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.body.signers import Camera, Role, make_signer
+from signspot_synthetic.camera import project
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 

@@ -29,7 +29,7 @@ from signspot.video.reader import open_video
 from signspot.video.writer import write_video
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import project
 from tests.fixtures.headers import with_card
 
 SIZE = (160, 120)

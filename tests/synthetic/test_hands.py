@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot_synthetic.geometry.limbs import HandBuild, hand_joints
-from signspot_synthetic.language.handshapes import ANGLES, BASE_SHAPES, HANDSHAPES, joint_angles
+from signspot_synthetic.geometry import HandBuild, hand_joints
 from signspot_synthetic.language.lexicon import LETTERS, spellable
+from signspot_synthetic.language.phonology import ANGLES, BASE_SHAPES, HANDSHAPES, joint_angles
 
 FINGERS = [(0, 1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16), (17, 18, 19, 20)]
 

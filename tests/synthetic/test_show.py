@@ -8,8 +8,7 @@ from PIL import Image
 from signspot.errors import OptionsError, UnknownWordError
 from signspot.video.reader import open_video
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
-from signspot_synthetic.options import CorpusOptions
-from signspot_synthetic.plan import CorpusPlan
+from signspot_synthetic.plan import CorpusOptions, CorpusPlan
 from signspot_synthetic.show import contact_sheet, page, scenes, sign_video
 
 

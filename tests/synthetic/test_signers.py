@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import OptionsError
-from signspot_synthetic.body.signers import Handedness, Role, make_signers
-from signspot_synthetic.geometry.framing import Camera
+from signspot_synthetic.body.signers import Camera, Handedness, Role, make_signers
 
 
 def test_roles_share_nobody_and_the_first_stay_when_more_come():

@@ -5,7 +5,6 @@ import pytest
 
 from signspot_synthetic.body.gestures import ANGLES, POSITION, TURN, make_token, minimum_jerk, stroke_states, to_and_fro
 from signspot_synthetic.body.signers import make_signers
-from signspot_synthetic.language.handshapes import joint_angles
 from signspot_synthetic.language.phonology import (
     Direction,
     HandOrientation,
@@ -15,6 +14,7 @@ from signspot_synthetic.language.phonology import (
     PathKind,
     Sign,
     Symmetry,
+    joint_angles,
 )
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]

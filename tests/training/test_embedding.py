@@ -35,7 +35,7 @@ from signspot.training.items import Item, ItemOptions, find_training_subset
 from signspot.training.run_folder import Run
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar
-from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 WORDS = ("apple", "dog", "house", "tree")

@@ -17,7 +17,7 @@ from signspot.web.jobs import Jobs
 from signspot.web.tables import open_database
 from signspot.web.worker import JobSettings
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusOptions
 
 from .conftest import LIMIT, ServerProcess, visitor
 

@@ -30,7 +30,7 @@ from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.types import Spotting
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.servers import make_videos, versions
 from tools.attack import PROGRAM, AttackOptions, Outcome, make_landmarks
 

@@ -1,8 +1,10 @@
+"""Options of a corpus: what is impossible is refused; shares of variants."""
+
 import pytest
 
 from signspot.errors import OptionsError
 from signspot_synthetic.knobs import Knobs
-from signspot_synthetic.options import CorpusOptions
+from signspot_synthetic.plan import CorpusOptions
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""From metres to landmarks, with the faults of an estimator."""

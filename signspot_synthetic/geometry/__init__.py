@@ -1,1 +1,0 @@
-"""Turns, limbs and framings: the geometry that signs, signers and cameras share."""
