@@ -66,8 +66,8 @@ class KeptCells:
         self._results: dict[str, Result] = {}
         for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
             with suppress(json.JSONDecodeError):  # a line that was cut off when a run was killed
-                kept = json.loads(line)
-                self._results[kept["cell"]] = _unpacked(kept)
+                packed = json.loads(line)
+                self._results[packed["cell"]] = _unpacked(packed)
 
     def read(self, cell: Cell) -> Result | None:
         """A result; None: it is not measured yet."""
@@ -100,12 +100,12 @@ def _packed(result: Result) -> dict[str, Any]:
     return {"counts": counts, "words": words, "values": values}
 
 
-def _unpacked(kept: Mapping[str, Any]) -> Result:
+def _unpacked(packed: Mapping[str, Any]) -> Result:
     values = {
-        name: {word: pair[0] * [pair[1]] for word, pair in zip(kept["words"], pairs, strict=True) if pair}
-        for name, pairs in kept["values"].items()
+        name: {word: pair[0] * [pair[1]] for word, pair in zip(packed["words"], pairs, strict=True) if pair}
+        for name, pairs in packed["values"].items()
     }
-    return Result(values, kept["counts"])
+    return Result(values, packed["counts"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +121,21 @@ class CellRecipe:
 
 def changed(config: _T, changes: Mapping[str, Any]) -> _T:
     """A record with some values changed; `batch.items` is the value `items` of the record `batch`."""
-    made: Any = config
+    result: Any = config
     for name, value in changes.items():
         head, _, rest = name.partition(".")
-        part = getattr(made, head)
-        made = replace(made, **{head: changed(part, {rest: value}) if rest and is_dataclass(part) else value})
-    return made  # type: ignore[no-any-return]
+        part = getattr(result, head)
+        result = replace(result, **{head: changed(part, {rest: value}) if rest and is_dataclass(part) else value})
+    return result  # type: ignore[no-any-return]
 
 
 def permute_subtitles(items: Sequence[Item], seed: int) -> list[Item]:
     """Give each item the background words of a random other one: what is read has nothing to do with what is signed."""
     order = np.random.default_rng(seed).permutation(len(items))
-    words = [items[place].background for place in order]
+    words = [items[number].background for number in order]
     return [
-        replace(item, background=tuple(word for word in own if word != item.word))
-        for item, own in zip(items, words, strict=True)
+        replace(item, background=tuple(word for word in read if word != item.word))
+        for item, read in zip(items, words, strict=True)
     ]
 
 
@@ -194,8 +194,8 @@ class Embeddings:
         values: dict[str, WordValues] = {}
         counts: dict[str, float] = {"items": items}
         for tested, queries in self.setup.queries(features).items():
-            for name, own in retrieve(embed, features, queries, self.setup.words.test, recipe.stride).items():
-                values[f"{tested} {name}"] = own
+            for name, of_words in retrieve(embed, features, queries, self.setup.words.test, recipe.stride).items():
+                values[f"{tested} {name}"] = of_words
             counts[f"{tested} queries"] = len(queries)
         return Result(values, counts)
 
@@ -223,34 +223,38 @@ def retrieve(
     for name in dict.fromkeys(query.video for query in queries):
         windows = features.videos[name]
         similarity = embedded(embed, np.asarray(windows.features, np.float32), "continuous") @ gallery.T
-        for query in (each for each in queries if each.video == name):
-            place = slice(query.first, query.last + 1, stride)
-            times = windows.grid.times[place]
-            maxima, peaks = similarity[place].max(axis=0), times[similarity[place].argmax(axis=0)]
+        for query in (query for query in queries if query.video == name):
+            span = slice(query.first, query.last + 1, stride)
+            times = windows.grid.times[span]
+            maxima, peaks = similarity[span].max(axis=0), times[similarity[span].argmax(axis=0)]
             by_word.add_maxima(query.word, query.times, maxima, peaks)
             _rank_variant(by_variant, query, exemplars, maxima, peaks)
-    found = {"mAP": by_word.queries.average_precisions, "R@5": by_word.queries.hits(5)}
-    return {name: _by_word(own) for name, own in {**found, "variant mAP": by_variant.average_precisions}.items()}
+    measures = {
+        "mAP": by_word.queries.average_precisions,
+        "R@5": by_word.queries.hits(5),
+        "variant mAP": by_variant.average_precisions,
+    }
+    return {name: _by_word(values) for name, values in measures.items()}
 
 
 def _by_word(values: GroupedValues) -> WordValues:
-    return {str(word): list(own) for word, own in values.items()}
+    return {str(word): list(of_word) for word, of_word in values.items()}
 
 
 def _rank_variant(
     ranked: RankedQueries, query: RetrievalQuery, exemplars: Sequence[Exemplar], maxima: FloatArray, peaks: FloatArray
 ) -> None:
     """Rank the exemplars of the signed variant among those of other words."""
-    own = np.array([exemplar.word == query.word for exemplar in exemplars])
-    same = own & np.array([not query.shown or exemplar.id in query.shown for exemplar in exemplars])
-    kept = np.flatnonzero(same | ~own)
-    right = np.flatnonzero((same & Tolerance().accepts(peaks, query.times))[kept])
+    of_word = np.array([exemplar.word == query.word for exemplar in exemplars])
+    same = of_word & np.array([not query.shown or exemplar.id in query.shown for exemplar in exemplars])
+    ranked_rows = np.flatnonzero(same | ~of_word)
+    right = np.flatnonzero((same & Tolerance().accepts(peaks, query.times))[ranked_rows])
     if same.any():
-        ranked.add(query.word, ranks_of(maxima[kept], right), int(same.sum()))
+        ranked.add(query.word, ranks_of(maxima[ranked_rows], right), int(same.sum()))
 
 
 @torch.inference_mode()
 def embedded(embed: Embed, features: FloatArray, domain: Domain) -> FloatArray:
     """(N, D) trunk features as (N, d) embeddings."""
-    made: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
-    return made
+    embeddings: FloatArray = embed(torch.from_numpy(np.ascontiguousarray(features)), domain).numpy()
+    return embeddings

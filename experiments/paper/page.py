@@ -66,7 +66,7 @@ class Table:
 
     def column(self, heading: str) -> Column:
         """A column by its heading."""
-        return next(each for each in self.columns if each.heading == heading)
+        return next(column for column in self.columns if column.heading == heading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +81,19 @@ class Verdict:
 
 def values_of(measured: Measured, column: Column) -> dict[Group, list[float]]:
     """(corpus, word) → all values, seed after seed."""
-    found: dict[Group, list[float]] = {}
+    values: dict[Group, list[float]] = {}
     for cell, result in measured:
-        for word, own in result.values.get(column.measure, {}).items():
-            found.setdefault((cell.corpus, word), []).extend(own)
-    return found
+        for word, of_word in result.values.get(column.measure, {}).items():
+            values.setdefault((cell.corpus, word), []).extend(of_word)
+    return values
 
 
 def difference(first: Measured, second: Measured, column: Column) -> dict[int, dict[Group, list[float]]]:
     """By corpus and word, by how much one row is above another; only what both have been measured on."""
     both = {(cell.corpus, cell.seed) for cell, _ in first} & {(cell.corpus, cell.seed) for cell, _ in second}
     one, other = (
-        values_of([(cell, result) for cell, result in each if (cell.corpus, cell.seed) in both], column)
-        for each in (first, second)
+        values_of([(cell, result) for cell, result in row if (cell.corpus, cell.seed) in both], column)
+        for row in (first, second)
     )
     gaps: dict[int, dict[Group, list[float]]] = {}
     for group in one.keys() & other.keys():
@@ -109,20 +109,20 @@ def judge(claim: Claim, table: Table, kept: KeptCells) -> Verdict:
     by_corpus = difference(first, second, column)
     if not by_corpus:
         return Verdict(claim, MISSING, "–", "")
-    gap = bootstrap_mean({group: own for each in by_corpus.values() for group, own in each.items()})
-    one, other = (bootstrap_mean(values_of(each, column)).value for each in (first, second))
+    gap = bootstrap_mean({group: gap for gaps in by_corpus.values() for group, gap in gaps.items()})
+    one, other = (bootstrap_mean(values_of(row, column)).value for row in (first, second))
     ours = f"{percent(gap, sign='+')} ({100 * one:.1f} and {100 * other:.1f})"
-    each = ", ".join(f"{100 * bootstrap_mean(by_corpus[corpus]).value:+.1f}" for corpus in sorted(by_corpus))
+    gaps = ", ".join(f"{100 * bootstrap_mean(by_corpus[corpus]).value:+.1f}" for corpus in sorted(by_corpus))
     words, seeds = sum(map(len, by_corpus.values())), min(_seeds(row) for row in (first, second))
     if claim.relation == "alike":
         low, high = -ALIKE, ALIKE
         inside, outside = low <= gap.low and gap.high <= high, gap.high < low or gap.low > high
         answer = "holds" if inside else "does not hold" if outside else "undecided"
-        said = f"within ± {100 * ALIKE:.0f} points" if inside else f"not within ± {100 * ALIKE:.0f} points for sure"
+        reason = f"within ± {100 * ALIKE:.0f} points" if inside else f"not within ± {100 * ALIKE:.0f} points for sure"
     else:
         answer = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "undecided"
-        said = {"holds": "the interval is above 0", "does not hold": "it is below 0"}.get(answer, "it holds 0")
-    why = f"{said}; by corpus {each}; {words} words, {seeds} {'seed' if seeds == 1 else 'seeds'}"
+        reason = {"holds": "the interval is above 0", "does not hold": "it is below 0"}.get(answer, "it holds 0")
+    why = f"{reason}; by corpus {gaps}; {words} words, {seeds} {'seed' if seeds == 1 else 'seeds'}"
     return Verdict(claim, answer, ours, why + (f". {claim.remark}" if claim.remark and answer != "holds" else ""))
 
 
@@ -147,18 +147,18 @@ def table_text(table: Table, kept: KeptCells) -> str:
     done = total = 0
     for row in table.rows:
         measured = {column: _measured(row, column, kept) for column in table.columns}
-        first = next((each for each in measured.values() if each), [])
+        first = next((cells for cells in measured.values() if cells), [])
         counts = [[r.counts[name] for _, r in first if name in r.counts] for name in table.counts]
-        shown = [f"{statistics.fmean(own):,.0f}" if own else "–" for own in counts]
-        shown += [_shown(measured[column], column, row.paper.get(column.heading)) for column in table.columns]
-        lines += _line([*row.titles, *shown])
+        texts = [f"{statistics.fmean(values):,.0f}" if values else "–" for values in counts]
+        texts += [_text(measured[column], column, row.paper.get(column.heading)) for column in table.columns]
+        lines += _line([*row.titles, *texts])
         cells = _once(cell for part in row.cells.values() for cell in part)
         done, total = done + sum(kept.read(cell) is not None for cell in cells), total + len(cells)
-    said = f"`{table.name}`: {done} of {total} cells are measured. {table.note}".strip()
-    return "\n".join([*lines, "", said, ""])
+    measured_cells = f"`{table.name}`: {done} of {total} cells are measured. {table.note}".strip()
+    return "\n".join([*lines, "", measured_cells, ""])
 
 
-def _shown(measured: Measured, column: Column, paper: float | None) -> str:
+def _text(measured: Measured, column: Column, paper: float | None) -> str:
     values = values_of(measured, column)
     ours = percent(bootstrap_mean(values, weighting=column.weighting)) if values else MISSING
     return ours + (f" ({paper:g})" if paper is not None else "")
@@ -179,11 +179,12 @@ def _line(cells: Sequence[str]) -> list[str]:
 def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> str:
     """The whole page: every claim with its verdict, then every table."""
     verdicts = [judge(claim, table, kept) for table in tables for claim in table.claims]
-    counts = {answer: sum(each.answer == answer for each in verdicts) for answer in _ANSWERS}
+    counts = {answer: sum(verdict.answer == answer for verdict in verdicts) for answer in _ANSWERS}
     lines = [introduction, "", "## Claims", "", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), ""]
     lines += [*_line(["claim", "the paper", "ours: difference, and both", "verdict", "why"]), "|" + "---|" * 5]
-    for each in verdicts:
-        lines += _line([each.claim.text, each.claim.paper or "(control)", each.ours, f"**{each.answer}**", each.why])
+    for verdict in verdicts:
+        claim = verdict.claim
+        lines += _line([claim.text, claim.paper or "(control)", verdict.ours, f"**{verdict.answer}**", verdict.why])
     return "\n".join([*lines, "", "## Tables", "", *(table_text(table, kept) for table in tables)])
 
 

@@ -213,14 +213,14 @@ class Plan:
         return page_text(chosen, self.kept, self._introduction())
 
     def _introduction(self) -> str:
-        size, made = self.sizes.retrieval, self.sizes.retrieval.corpus
+        size, corpus = self.sizes.retrieval, self.sizes.retrieval.corpus
         if self.corpus is not None:
             what = f"the corpus `{self.corpus.folder.name}`"
         else:
-            seeds = ", ".join(str(made.seed + number) for number in range(self.sizes.corpora))
+            seeds = ", ".join(str(corpus.seed + number) for number in range(self.sizes.corpora))
             what = (
-                f"synthetic corpora (seeds {seeds}) of {made.words} words and {made.hours:g} h each, "
-                f"{100 * made.test_share:.0f} % of it\nby test signers; a quarter of the words are test words"
+                f"synthetic corpora (seeds {seeds}) of {corpus.words} words and {corpus.hours:g} h each, "
+                f"{100 * corpus.test_share:.0f} % of it\nby test signers; a quarter of the words are test words"
             )
         return _INTRODUCTION.format(
             what=what,

@@ -139,17 +139,18 @@ class LabelledCorpus:
 
     def labels(self, choice: LabelChoice) -> list[Label]:
         """Labels of training videos."""
-        found = self.found(LabelSource.MOUTHING, choice.mouthing, "mouthed")
-        return found + self.found(LabelSource.DICTIONARY, choice.dictionary, choice.vocabulary, padded=choice.padded)
+        mouthings = self.of_source(LabelSource.MOUTHING, choice.mouthing, "mouthed")
+        spottings = self.of_source(LabelSource.DICTIONARY, choice.dictionary, choice.vocabulary, padded=choice.padded)
+        return mouthings + spottings
 
-    def found(
+    def of_source(
         self, source: LabelSource, least: float | None, vocabulary: Vocabulary, *, padded: bool = True
     ) -> list[Label]:
         """Labels of one source from a confidence on; None: none."""
         if least is None:
             return []
         every = self._mouthings if source is LabelSource.MOUTHING else self._padded if padded else self._unpadded
-        return [each for each in every if each.confidence >= least and each.word in self.words(vocabulary)]
+        return [label for label in every if label.confidence >= least and label.word in self.words(vocabulary)]
 
     @cached_property
     def _mouthings(self) -> Sequence[Label]:
@@ -169,8 +170,8 @@ class LabelledCorpus:
 
     def _found_by(self, encoder: str | None, padding: float) -> list[Label]:
         """The same by one encoder, name or file; kept in a file."""
-        kept = self.folder / f"D-padding-{padding:g}.jsonl"
-        if not kept.is_file():
+        file = self.folder / f"D-padding-{padding:g}.jsonl"
+        if not file.is_file():
             job = AnnotationJob(
                 self._training_part,
                 self.corpus.layout.dictionary,
@@ -182,9 +183,8 @@ class LabelledCorpus:
             options = AnnotateOptions(padding=padding, keep=self.loosest)
             report = annotate(job, options, HereEngine(), lambda _: self.setup.stage(f"corpus {self.number + 1}: D"))
             _refuse_failures(report)
-            found = [candidate.as_label() for candidate in report.spottings]
-            write_records([_middle(label) for label in found], kept)
-        return list(read_records(Label, kept))
+            write_records([_middle(candidate.as_label()) for candidate in report.spottings], file)
+        return list(read_records(Label, file))
 
 
 class BobslCorpus(LabelledCorpus):
@@ -233,8 +233,8 @@ class LipReadCorpus(LabelledCorpus):
     @cached_property
     def _mouthings(self) -> Sequence[Label]:
         """What a spotter of mouthings that has learnt nothing reads off the lips, kept in a file."""
-        kept = self.folder / "M.jsonl"
-        if not kept.is_file():
+        file = self.folder / "M.jsonl"
+        if not file.is_file():
             words = tuple(sorted(self.corpus.dictionary()))
             job = MouthingJob(
                 self._training_part,
@@ -247,8 +247,8 @@ class LipReadCorpus(LabelledCorpus):
             options = RunOptions(keep=LIPS_LEAST, peaks=1, negatives=0)
             report = annotate_mouthings(job, options, HereEngine(), lambda _: self.setup.stage("lips"))
             _refuse_failures(report)
-            write_records([candidate.as_label() for candidate in report.spottings], kept)
-        return list(read_records(Label, kept))
+            write_records([candidate.as_label() for candidate in report.spottings], file)
+        return list(read_records(Label, file))
 
     def _annotated(self, padding: float) -> list[Label]:
         """As of any labelled corpus, by an encoder of its own: a trunk and Watch-Read-Lookup, both on its labels M."""
@@ -298,10 +298,10 @@ def as_bobsl(labelled: LabelledCorpus) -> BobslCorpus:
             labelled.corpus.folder, beside, copy_function=os.link, ignore=shutil.ignore_patterns("labels", ".finished")
         )
         (beside / "labels").mkdir()
-        mouthings = labelled.found(LabelSource.MOUTHING, 0.0, "mouthed")
+        mouthings = labelled.of_source(LabelSource.MOUTHING, 0.0, "mouthed")
         write_json(_spottings(mouthings, 0.0), beside / "labels" / "mouthing_spottings.json")
-        found = labelled.found(LabelSource.DICTIONARY, 0.0, "full")
-        write_json(_spottings(found, _BOBSL_MIDDLE), beside / "labels" / "dict_spottings.json")
+        spottings = labelled.of_source(LabelSource.DICTIONARY, 0.0, "full")
+        write_json(_spottings(spottings, _BOBSL_MIDDLE), beside / "labels" / "dict_spottings.json")
         beside.rename(target)
     setup = labelled.setup
     read = Setup(setup.size, setup.out, open_corpus(target), None, setup.stage)
@@ -334,14 +334,14 @@ class Recognisers:
     def cell(self, labelled: LabelledCorpus, choice: LabelChoice, seed: int, *, bobsl: bool = False) -> Cell:
         """Train on the labels of a choice; with `bobsl` on those that come back from files as BOBSL publishes them."""
         config = replace(self.training, seed=seed)
-        known = {"corpus": labelled.identity, "choice": asdict(choice), "config": config.as_dict(), "bobsl": bobsl}
+        key = {"corpus": labelled.identity, "choice": asdict(choice), "config": config.as_dict(), "bobsl": bobsl}
 
         def compute() -> Result:
             corpus = as_bobsl(labelled) if bobsl and labelled.setup.given is None else labelled
-            name = text_digest(json.dumps(known, default=str))
+            name = text_digest(json.dumps(key))
             return self._train(corpus, corpus.labels(choice), config, self.out / "runs" / f"recognition-{name}")
 
-        return Cell(labelled.number, seed, {**known, "kind": "recognition"}, compute)
+        return Cell(labelled.number, seed, {**key, "kind": "recognition"}, compute)
 
     def nearest(self, labelled: LabelledCorpus, seed: int) -> Cell:
         """Test the nearest exemplar, which learns nothing, on the same signs."""
@@ -366,8 +366,8 @@ class Recognisers:
             window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
             ranks = _ranks(score_classifier(trained, labelled.corpus, tested, window))
         # A word of which no label was found is never named: its signs count as missed.
-        for name, own in signs_to_test(labelled.corpus, set(labelled.words("mouthed")) - set(words)).items():
-            for label in own:
+        for name, signs_missed in signs_to_test(labelled.corpus, set(labelled.words("mouthed")) - set(words)).items():
+            for label in signs_missed:
                 ranks.setdefault(name, {}).setdefault(label.word, []).append(len(words) + len(labelled.words("full")))
         truth = {video: labelled.corpus.signs(video) for video in {label.video for label in labels}}
         flags = right_labels([label for label in labels if truth[label.video]], truth)
@@ -376,13 +376,13 @@ class Recognisers:
 
 
 def _ranks(scores: Iterable[RecogniserScores]) -> dict[str, dict[str, list[int]]]:
-    return {each.tested: {word: list(ranks) for word, ranks in each.ranks.items()} for each in scores}
+    return {score.tested: {word: list(ranks) for word, ranks in score.ranks.items()} for score in scores}
 
 
-def _hits(ranks: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, dict[str, list[float]]]:
+def _hits(by_set: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, dict[str, list[float]]]:
     return {
-        f"{tested}, top-{best}": {word: [float(rank <= best) for rank in own] for word, own in words.items()}
-        for tested, words in ranks.items()
+        f"{tested}, top-{best}": {word: [float(rank <= best) for rank in ranks] for word, ranks in words.items()}
+        for tested, words in by_set.items()
         for best in (1, 5)
     }
 
@@ -395,13 +395,13 @@ _COUNTS = ("labels", "right, %")
 
 
 def _columns(sets: Sequence[str]) -> tuple[Column, ...]:
-    made = []
+    columns = []
     for tested in sets:
         for best in (1, 5):
-            made.append(Column("", f"{tested}, top-{best}", f"{tested}, top-{best}", "instance"))
+            columns.append(Column("", f"{tested}, top-{best}", f"{tested}, top-{best}", "instance"))
         for best in (1, 5):
-            made.append(Column("", f"{tested}, top-{best}", f"{tested}, words' top-{best}"))
-    return tuple(made)
+            columns.append(Column("", f"{tested}, top-{best}", f"{tested}, words' top-{best}"))
+    return tuple(columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +433,7 @@ class RecognitionTables:
 
     def _sets(self, *wanted: str) -> list[str]:
         """Sets of test signs: those of the truth, or sure labels where it is not known."""
-        return list(wanted) if all(each.setup.has_truth for each in self.corpora) else [LABELLED]
+        return list(wanted) if all(corpus.setup.has_truth for corpus in self.corpora) else [LABELLED]
 
     def table_6(self) -> Table:
         """M, D and both."""
@@ -449,12 +449,12 @@ class RecognitionTables:
         claims = [
             Claim(
                 f"M + D is above {'M' if pair == (3, 0) else 'D'}, {tested}",
-                paper[place],
+                paper[number],
                 f"{tested}, words' top-1",
                 *pair,
             )
             for pair, paper in numbers.items()
-            for place, tested in enumerate(sets)
+            for number, tested in enumerate(sets)
         ]
         claims.append(Claim(f"D is above M, {sets[-1]}", "34.7, 19.4", f"{sets[-1]}, words' top-1", 2, 0))
         if len(sets) > 1:
@@ -558,10 +558,10 @@ def subtitle_middles(corpus: Corpus) -> list[Label]:
 
 def story_retrieval(corpora: Sequence[LipReadCorpus], seeds: int) -> Table:
     """The middle of the story: what Watch-Read-Lookup gains by labels off the lips, by others and by none."""
-    lips = [each.embeddings for each in corpora]
-    tested = "truth" if all(each.setup.has_truth for each in corpora) else "mouthings"
+    lips = [corpus.embeddings for corpus in corpora]
+    tested = "truth" if all(corpus.setup.has_truth for corpus in corpora) else "mouthings"
     others = {
-        name: [Embeddings(_with_labels(each.setup, name, find), each.number) for each in corpora]
+        name: [Embeddings(_with_labels(corpus.setup, name, find), corpus.number) for corpus in corpora]
         for name, find in (
             ("every mouthed sign, by the truth", true_mouthings),
             ("subtitles alone: the middle of their time", subtitle_middles),
@@ -585,8 +585,8 @@ def story_retrieval(corpora: Sequence[LipReadCorpus], seeds: int) -> Table:
         ("labels", "learned by"),
         tuple(Column("seen", f"{tested} {name}", f"seen {name}") for name in ("mAP", "R@5")),
         tuple(
-            recipe_row(RecipeRow((labels, loss), recipe, {}), ("seen",), own, seeds)
-            for labels, loss, recipe, own in rows
+            recipe_row(RecipeRow((labels, loss), recipe, {}), ("seen",), embeddings, seeds)
+            for labels, loss, recipe, embeddings in rows
         ),
         claims,
         ("items",),

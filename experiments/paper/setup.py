@@ -108,17 +108,17 @@ class Setup:
         Raises:
             OptionsError: the corpus lacks something that the protocol needs.
         """
-        shown = {exemplar.word for exemplar in self.corpus.dictionary().exemplars}
+        looked_up = {exemplar.word for exemplar in self.corpus.dictionary().exemplars}
         words = self.corpus.splits().words if self.corpus.layout.splits.is_file() else WordSplit()
         if not words.all:
-            counts = Counter(label.word for label in self.labels if label.word in shown)
+            counts = Counter(label.word for label in self.labels if label.word in looked_up)
             words = split_words([word for word, _ in counts.most_common()], {}, np.random.default_rng(0))
         if len(words.all) < 2 or not words.test:
             raise OptionsError(
                 f"{self.corpus.folder} has {len(words.all)} words, {len(words.test)} of them to test. "
                 "Learning needs two, and one to test"
             )
-        if missing := sorted(set(words.all) - shown):
+        if missing := sorted(set(words.all) - looked_up):
             raise OptionsError(
                 f"the word '{missing[0]}' has no exemplar. Add one, or leave the word out of splits.json"
             )
@@ -132,13 +132,13 @@ class Setup:
             OptionsError: there are none.
         """
         videos = [video.id for video in self.corpus.in_split("train")]
-        found = self.corpus.labels(videos) if self._labels is None else list(self._labels.find())
-        if not found:
+        labels = self.corpus.labels(videos) if self._labels is None else list(self._labels.find())
+        if not labels:
             raise OptionsError(
                 f"{self.corpus.folder} has no labels of its training videos ({len(videos)}). "
                 "Spot mouthings or signs in it first"
             )
-        return found
+        return labels
 
     @property
     def has_truth(self) -> bool:
@@ -193,7 +193,7 @@ class Setup:
         path = self.out / "trunks" / f"{name}.safetensors"
         if not path.is_file():
             with self.stage(f"trunk: {kind}, {setting} words") as progress:
-                videos, words = [each.id for each in self.corpus.in_split("train")], self.labelled_words(setting)
+                videos, words = [video.id for video in self.corpus.in_split("train")], self.labelled_words(setting)
                 signs = collect_signs(self.corpus, words, videos, config.clips, labels=self.labels)
                 trained = train_recogniser(config, signs, self.out / "trunks" / name, progress, self.size.device)
                 save_encoder(make_encoder(config.name, trained.module, card=trained.card), path)
@@ -203,7 +203,7 @@ class Setup:
         """Features of the corpus by a trunk; by one that no MLP is trained on, of test videos alone."""
         key = (kind, setting, seed)
         if key not in self._features:
-            self._features = {kept: features for kept, features in self._features.items() if kept[2] == seed}
+            self._features = {other: features for other, features in self._features.items() if other[2] == seed}
             corpus = self.corpus
             if kind != "joint":
                 corpus = replace(corpus, videos={video.id: video for video in corpus.in_split("test")})
@@ -222,15 +222,15 @@ class Setup:
             grids: dict[str, Grid] = {name: windows.grid for name, windows in features.videos.items()}
             test = {video.id: video for video in self.corpus.in_split("test")}
             corpus = replace(self.corpus, videos=test)
-            found: dict[TestLabels, list[RetrievalQuery]] = {}
+            queries: dict[TestLabels, list[RetrievalQuery]] = {}
             if any(sign.word in self.words.test for video in test for sign in corpus.signs(video)):
-                found["truth"] = find_queries(corpus, grids, self.words.test)
+                queries["truth"] = find_queries(corpus, grids, self.words.test)
             try:
-                found["mouthings"] = labelled_queries(corpus, grids, self.words.test)
+                queries["mouthings"] = labelled_queries(corpus, grids, self.words.test)
             except OptionsError:
-                if not found:
+                if not queries:
                     raise
-            self._queries[features.encoder] = found
+            self._queries[features.encoder] = queries
         return self._queries[features.encoder]
 
     def items(self, setting: Setting, config: EmbeddingConfig, vocabulary: Vocabulary) -> list[Item]:

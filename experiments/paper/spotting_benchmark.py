@@ -85,8 +85,8 @@ def _row(title: str, key: Mapping[str, Any], encoder: Callable[[], Encoder], set
         spotter = Spotter(encoder(), setup.out / "benchmark-cache")
         return _search(spotter, corpus, rare_words(corpus), setup)
 
-    known = {"kind": "benchmark", "corpus": setup.corpus_identity, **key}
-    return Row((title,), {"": [Cell(0, 0, known, compute)]})
+    full_key = {"kind": "benchmark", "corpus": setup.corpus_identity, **key}
+    return Row((title,), {"": [Cell(0, 0, full_key, compute)]})
 
 
 def _search(spotter: Spotter, corpus: Corpus, words: Mapping[str, int], setup: Setup) -> Result:
@@ -105,15 +105,15 @@ def _search(spotter: Spotter, corpus: Corpus, words: Mapping[str, int], setup: S
     with setup.stage(f"{spotter.encoder.name}: search") as progress:
         for done, (name, track) in enumerate(tracks.items()):
             progress(done, len(tracks))
-            found = spotter.search(track, gallery, options)
+            searched = spotter.search(track, gallery, options)
             truths = [sign for sign in corpus.signs(name) if sign.word in gallery.words]
-            spottings = [replace(spotting, video=name) for spotting in found.spottings]
+            spottings = [replace(spotting, video=name) for spotting in searched.spottings]
             detection.add(name, track.grid.frames / track.grid.fps, spottings, truths)
-            for query in (each for each in queries if each.video == name):
-                place = slice(*np.searchsorted(found.times, (query.span.start, query.span.end + 1e-9)).tolist())
-                rows = [n for n, exemplar in enumerate(found.gallery.exemplars) if exemplar.word == query.word]
-                curve = np.max([found.curve(row)[place] for row in rows], axis=0)
-                best = float(found.times[place][int(curve.argmax())])
+            for query in (query for query in queries if query.video == name):
+                span = slice(*np.searchsorted(searched.times, (query.span.start, query.span.end + 1e-9)).tolist())
+                rows = [n for n, exemplar in enumerate(searched.gallery.exemplars) if exemplar.word == query.word]
+                curve = np.max([searched.curve(row)[span] for row in rows], axis=0)
+                best = float(searched.times[span][int(curve.argmax())])
                 hit = bool(np.any(tolerance.accepts(np.array([best]), query.times)))
                 right.setdefault(query.word, []).append(float(hit))
     precision = {str(word): [value] for word, value in detection.value().average_precision.items()}

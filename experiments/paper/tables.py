@@ -36,7 +36,7 @@ class RetrievalTable:
     def on(self, corpora: Sequence[Embeddings], seeds: int) -> Table:
         """The table for some corpora and seeds; without truth it is tested by sure mouthings, as in the paper."""
         tested, measures = "truth", ["mAP", "R@5", "variant mAP"]
-        if not all(each.setup.has_truth for each in corpora):
+        if not all(corpus.setup.has_truth for corpus in corpora):
             tested, measures = "mouthings", measures[:2]
         columns = [Column(s, f"{tested} {name}", f"{s} {name}") for s in self.settings for name in measures]
         rows = [recipe_row(row, self.settings, corpora, seeds) for row in self.rows]
@@ -46,16 +46,18 @@ class RetrievalTable:
 def recipe_row(row: RecipeRow, settings: Sequence[Setting], corpora: Sequence[Embeddings], seeds: int) -> Row:
     """A cell for every setting, seed and corpus."""
     cells: dict[str, list[Cell]] = {
-        s: [each.cell(row.recipe, s, seed) for seed in range(seeds) for each in corpora] for s in settings
+        s: [corpus.cell(row.recipe, s, seed) for seed in range(seeds) for corpus in corpora] for s in settings
     }
-    paper = {f"{s} {name}": v for s, own in row.paper.items() for name, v in zip(("mAP", "R@5"), own, strict=True)}
+    paper = {
+        f"{s} {name}": v for s, numbers in row.paper.items() for name, v in zip(("mAP", "R@5"), numbers, strict=True)
+    }
     return Row(row.titles, cells, paper)
 
 
 def _row(titles: str | tuple[str, ...], recipe: CellRecipe, seen: Numbers | None, unseen: Numbers | None) -> RecipeRow:
     paper: dict[Setting, Numbers | None] = {"seen": seen, "unseen": unseen}
-    known = {setting: numbers for setting, numbers in paper.items() if numbers is not None}
-    return RecipeRow((titles,) if isinstance(titles, str) else titles, recipe, known)
+    reported = {setting: numbers for setting, numbers in paper.items() if numbers is not None}
+    return RecipeRow((titles,) if isinstance(titles, str) else titles, recipe, reported)
 
 
 def _learn(loss: str, **changes: Any) -> CellRecipe:
@@ -128,11 +130,11 @@ def test_labels(corpora: Sequence[Embeddings], seeds: int) -> Table:
     recipes["Watch-Read-Lookup"] = WATCH_READ_LOOKUP
     rows = [recipe_row(_row(name, recipe, None, None), SETTINGS, corpora, seeds) for name, recipe in recipes.items()]
     columns = [Column(s, f"{by} mAP", f"{s} mAP by {by}") for s in SETTINGS for by in ("truth", "mouthings")]
-    asked = (("Watch-Lookup", "seen", 2), ("Watch-Lookup", "unseen", 2), ("the trunk alone", "seen", 0))
+    compared = (("Watch-Lookup", "seen", 2), ("Watch-Lookup", "unseen", 2), ("the trunk alone", "seen", 0))
     paper = ("47.9, 44.7", "14.9, 11.0", "47.9, 19.8")
     claims = [
         Claim(f"Watch-Read-Lookup is above {name}, {s}, by mouthings", numbers, f"{s} mAP by mouthings", 3, row)
-        for (name, s, row), numbers in zip(asked, paper, strict=True)
+        for (name, s, row), numbers in zip(compared, paper, strict=True)
     ]
     note = "Mouthings: labels M of 0.9 or more in test videos are the truth, as in the paper; nothing else is known."
     title = "Test labels: exact truth, and the paper's own protocol, which needs none"

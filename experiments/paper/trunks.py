@@ -97,10 +97,10 @@ def _recipe_cell(clips: "RecipeClips", config: RecogniserConfig) -> Cell:
 def hold_out(exemplars: Sequence[Exemplar]) -> tuple[list[Exemplar], list[Exemplar]]:
     """Exemplars to train on, and to hold out: of every variant with two or more the last one, by id."""
     groups: dict[tuple[str, str], list[Exemplar]] = {}
-    for exemplar in sorted(exemplars, key=lambda each: each.id):
+    for exemplar in sorted(exemplars, key=lambda exemplar: exemplar.id):
         groups.setdefault((exemplar.word, exemplar.variant or ""), []).append(exemplar)
-    held = {own[-1].id for own in groups.values() if len(own) > 1}
-    return [each for each in exemplars if each.id not in held], [each for each in exemplars if each.id in held]
+    held = {group[-1].id for group in groups.values() if len(group) > 1}
+    return [one for one in exemplars if one.id not in held], [one for one in exemplars if one.id in held]
 
 
 class RecipeClips:
@@ -119,14 +119,14 @@ class RecipeClips:
     def exemplars(self) -> tuple[list[Exemplar], list[Exemplar]]:
         """To train on, and held out."""
         listed = self.labelled.corpus.dictionary().exemplars
-        return hold_out([each for each in listed if each.word in set(self.words)])
+        return hold_out([exemplar for exemplar in listed if exemplar.word in set(self.words)])
 
     def signs(self, clips: ClipOptions) -> LabelledSigns:
         """Labelled clips and the exemplars that are trained on."""
         key = json.dumps(asdict(replace(clips, exemplars="rate")))  # sampled later, from the same
         if key not in self._cut:
-            videos, shown = sorted(self.labelled.training), self.exemplars[0]
-            self._cut[key] = collect_signs(self.labelled.corpus, self.words, videos, clips, exemplars=shown)
+            videos, exemplars = sorted(self.labelled.training), self.exemplars[0]
+            self._cut[key] = collect_signs(self.labelled.corpus, self.words, videos, clips, exemplars=exemplars)
         return self._cut[key]
 
     @cached_property
@@ -142,15 +142,15 @@ class RecipeClips:
         name = list(tested)[-1]  # all signs, or sure labels where the truth is not known
         (scores,) = score_classifier(trained, self.labelled.corpus, {name: tested[name]})
         right = {word: [float(rank == 1) for rank in ranks] for word, ranks in scores.ranks.items()}
-        own, others = (_exemplars_right(trained, each, config) for each in (signs, self._held_out))
-        return Result({"exemplars": own, "held": others, "signs": right})
+        exemplars, held = (_exemplars_right(trained, tested, config) for tested in (signs, self._held_out))
+        return Result({"exemplars": exemplars, "held": held, "signs": right})
 
 
 def _exemplars_right(trained: Recogniser, signs: LabelledSigns, config: RecogniserConfig) -> WordValues:
     """Classify exemplars, each by clips that are sampled as in training."""
     accuracy = ClassificationAccuracy()
-    for number, own in enumerate(signs.dictionary):
-        for sign in own:
+    for number, exemplars in enumerate(signs.dictionary):
+        for sign in exemplars:
             frames = sign.astype(np.float32)
             if config.clips.exemplars == "rate":
                 logits = trained.of_sign(frames)

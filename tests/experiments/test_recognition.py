@@ -40,12 +40,12 @@ def labelled(tiny: Setup, encoder_file: Path) -> LabelledCorpus:
 
 @pytest.mark.long
 def test_labels_are_of_training_videos_and_follow_the_choice(labelled: LabelledCorpus) -> None:
-    full = labelled.found(LabelSource.DICTIONARY, 0.0, "full")
-    some = labelled.found(LabelSource.DICTIONARY, 0.0, "mouthed")
+    full = labelled.of_source(LabelSource.DICTIONARY, 0.0, "full")
+    some = labelled.of_source(LabelSource.DICTIONARY, 0.0, "mouthed")
     assert {label.word for label in some} < {label.word for label in full} <= labelled.words("full")
     assert {label.video for label in full} <= labelled.training
     assert all(label.confidence >= LOOSE for label in full)
-    unpadded = labelled.found(LabelSource.DICTIONARY, 0.0, "full", padded=False)
+    unpadded = labelled.of_source(LabelSource.DICTIONARY, 0.0, "full", padded=False)
     assert {(each.video, each.word, each.time) for each in unpadded} != {(e.video, e.word, e.time) for e in full}
     sure = labelled.labels(LabelChoice(0.8, LOOSE))
     assert {label.source.value for label in sure} == {"M", "D"}
@@ -61,7 +61,7 @@ def test_files_of_bobsl_give_the_same_labels_and_ranks(labelled: LabelledCorpus,
     ]
     for source in (LabelSource.MOUTHING, LabelSource.DICTIONARY):
         ours, theirs = (
-            {(each.word, each.video, round(each.segment.middle, 3)) for each in corpus.found(source, 0.0, "full")}
+            {(each.word, each.video, round(each.segment.middle, 3)) for each in corpus.of_source(source, 0.0, "full")}
             for corpus in (labelled, read)
         )
         assert ours == theirs
@@ -110,8 +110,8 @@ def test_the_story_uses_no_given_label(tiny: Setup, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(recognition, "annotate_mouthings", lambda *_: SimpleNamespace(spottings=spottings, failed=[]))
     monkeypatch.setattr(Corpus, "labels", lambda *_: pytest.fail("a given label was read"))
     story = LipReadCorpus(0, setup)
-    assert sorted(map(repr, story.found(LabelSource.MOUTHING, 0.0, "full"))) == sorted(map(repr, lips))
-    found = story.found(LabelSource.DICTIONARY, 0.0, "full")
+    assert sorted(map(repr, story.of_source(LabelSource.MOUTHING, 0.0, "full"))) == sorted(map(repr, lips))
+    found = story.of_source(LabelSource.DICTIONARY, 0.0, "full")
     assert {label.video for label in found} <= story.training
     assert (story.folder / "encoder.safetensors").is_file()
 
