@@ -285,10 +285,10 @@ def _body_depth(scene: _Scene, speed: Single, rng: np.random.Generator, noise: N
     lean = np.zeros(33, np.float32)
     lean[:23] = -0.75 * float(np.exp(rng.normal(0, 0.5)))  # the upper body always seems to lean to the camera
     common = slow_drift(count, (1,), rng, scene.pace * 0.03) * 0.6
-    own = slow_drift(count, (33,), rng, scene.pace * 0.05) * _LOOSE * 0.35
+    of_points = slow_drift(count, (33,), rng, scene.pace * 0.05) * _LOOSE * 0.35
     size = noise.depth_jitter * (1 + 0.7 * speed) * _LOOSE**0.5
     shaking = draw_shivers(count, (33,), rng, 0.5) * size
-    drift = noise.depth_drift * (common * (lean != 0) + own)
+    drift = noise.depth_drift * (common * (lean != 0) + of_points)
     return np.asarray(exact * gain + s * scene.unit[2] * (lean + drift + shaking), dtype=np.float32)
 
 
@@ -317,12 +317,12 @@ def _observe_face(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) 
     speed = scene.speed(scene.landmarks.body[:, :1])
     size = shiver_size(speed, noise.face_jitter, 0.003)
     whole = draw_shivers(count, (1, 3), rng, 0.3) * size[..., None]
-    own = draw_shivers(count, (exact.shape[1], 3), rng, 0.3) * size[..., None] * 0.6
+    of_points = draw_shivers(count, (exact.shape[1], 3), rng, 0.3) * size[..., None] * 0.6
     slow = slow_drift(count, (1, 3), rng, scene.pace * 0.05) * 0.006
-    own[:, _LIPS] *= noise.lip_jitter
+    of_points[:, _LIPS] *= noise.lip_jitter
     if noise.mouth_cover:
         exact = _cover_mouth(scene, rng.spawn(1)[0], min(1.0, noise.mouth_cover * noise.strength))
-    return np.asarray(exact + noise.strength * (whole + own + slow) * scene.unit, dtype=np.float32)
+    return np.asarray(exact + noise.strength * (whole + of_points + slow) * scene.unit, dtype=np.float32)
 
 
 def _cover_mouth(scene: _Scene, rng: np.random.Generator, share: float) -> Single:

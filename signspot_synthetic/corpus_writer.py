@@ -72,8 +72,8 @@ def make_items(
     """Make those items of a corpus, by name, that are not finished."""
     waiting = [item for name, item in items.items() if not layout.is_finished(name)]
     progress(len(items) - len(waiting), len(items))
-    made = run_each(make, waiting, min(workers, max(1, len(waiting))))
-    for done, _ in enumerate(results(made), len(items) - len(waiting) + 1):
+    outcomes = run_each(make, waiting, min(workers, max(1, len(waiting))))
+    for done, _ in enumerate(results(outcomes), len(items) - len(waiting) + 1):
         progress(done, len(items))
 
 
@@ -167,15 +167,15 @@ def _make(options: CorpusOptions, layout: Layout, item: _Item) -> None:
 
 
 def _make_video(corpus: CorpusPlan, layout: Layout, plan: VideoPlan) -> list[Path]:
-    made = perform_video(corpus, plan)
+    performed = perform_video(corpus, plan)
     files = [
-        write_vtt(made.subtitles, layout.video(plan.id, ".vtt")),
-        write_records(made.signs, layout.truth("signs", plan.id)),
-        write_records(made.mentions, layout.truth("mentions", plan.id)),
-        write_records(made.labels, layout.labels(plan.id)),
+        write_vtt(performed.subtitles, layout.video(plan.id, ".vtt")),
+        write_records(performed.signs, layout.truth("signs", plan.id)),
+        write_records(performed.mentions, layout.truth("mentions", plan.id)),
+        write_records(performed.labels, layout.labels(plan.id)),
     ]
     picture = layout.video(plan.id, ".mp4") if corpus.options.render else None
-    return files + _write_footage(made.footage, layout.video(plan.id, ".pose"), picture)
+    return files + _write_footage(performed.footage, layout.video(plan.id, ".pose"), picture)
 
 
 def _make_exemplars(corpus: CorpusPlan, layout: Layout, item: _Item) -> list[Path]:

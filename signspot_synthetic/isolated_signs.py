@@ -72,14 +72,14 @@ def write_isolated_signs(
 
 def isolated_clips(words: int, signers: int, seed: int, minimal_pair_share: float = 0.2) -> list[IsolatedClip]:
     """Every word by every signer, as an estimator sees it."""
-    found = []
+    clips = []
     for word, sign in _lexicon(words, seed, minimal_pair_share, 0.0).items():
         for take in range(signers):
             random = named_rng(seed, word, take)
             signer = make_signer(f"signer-{word}-{take}", seed, Role.DICTIONARY, left_share=0)
             seen = observe(project(isolated(sign, signer, random)[0], signer.camera), random)
-            found.append(IsolatedClip(word, str(take), f"{word}-{take}", seen))
-    return found
+            clips.append(IsolatedClip(word, str(take), f"{word}-{take}", seen))
+    return clips
 
 
 def _lexicon(words: int, seed: int, minimal_pair_share: float, fingerspelled_share: float) -> dict[str, Sign]:
@@ -99,16 +99,16 @@ def _perform(job: tuple[IsolatedSignsOptions, int]) -> list[IsolatedClip]:
     """All performances of some signs; words and signers are numbers."""
     options, first = job
     signs = list(_lexicon(options.signs, options.seed, options.minimal_pair_share, 0.02).values())
-    own = range(first, min(first + _TOGETHER, options.signs))
+    numbers = range(first, min(first + _TOGETHER, options.signs))
     clips: list[IsolatedClip] = []
-    for sign in own:
+    for sign in numbers:
         for take in range(options.isolated):
             random = named_rng(options.seed, "isolated", sign, take)
             signer = _somebody(random, options.seed)
             landmarks = _filmed(isolated(signs[sign], signer, random)[0], signer, random)
             clips.append(IsolatedClip(str(sign), signer.id, "", landmarks))
     for take in range(options.continuous):
-        order = named_rng(options.seed, "order", first, take).permutation(np.array(own))
+        order = named_rng(options.seed, "order", first, take).permutation(np.array(numbers))
         for sentence in np.array_split(order, max(1, len(order) // _SENTENCE)):
             words = [int(sign) for sign in sentence]
             clips += _sentence(words, [signs[word] for word in words], take, options.seed)

@@ -132,8 +132,8 @@ def _vocabulary(options: LipsOptions, split: str) -> Vocabulary:
     vocabulary = read_vocabulary(unseen=split == "test")
     if split != "validation":
         return vocabulary
-    said = {word.word for number in range(options.train) for word in _say_words(options, "train", number)[1]}
-    return replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in said))
+    trained_words = {word.word for number in range(options.train) for word in _say_words(options, "train", number)[1]}
+    return replace(vocabulary, words=tuple(word for word in vocabulary.words if word not in trained_words))
 
 
 def _signs(seconds: float, rng: np.random.Generator) -> Iterator[Segment]:

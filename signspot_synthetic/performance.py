@@ -48,8 +48,8 @@ class SimulatedMouthingSpotter:
 
     def labels(self, mentions: Iterable[MentionTruth], rng: np.random.Generator) -> list[Label]:
         """Label the mentioned words, in order of time."""
-        found = [label for mention in mentions if (label := self._label(mention, rng)) is not None]
-        return sorted(found, key=lambda label: (label.time, label.word))
+        labels = [label for mention in mentions if (label := self._label(mention, rng)) is not None]
+        return sorted(labels, key=lambda label: (label.time, label.word))
 
     def _label(self, mention: MentionTruth, rng: np.random.Generator) -> Label | None:
         chance, jitter = rng.random(), float(rng.normal(0, 1))
@@ -69,8 +69,8 @@ class SimulatedMouthingSpotter:
         return Label(mention.word, mention.video, round(inside, 3), round(0.5 + float(sureness) / 2, 4))
 
     def _wrong_time(self, mention: MentionTruth, place: float, choice: float) -> float:
-        shown = self.subtitles[mention.subtitle]
-        window = Segment(shown.start, shown.end).padded(_PADDING)
+        subtitle = self.subtitles[mention.subtitle]
+        window = Segment(subtitle.start, subtitle.end).padded(_PADDING)
         if choice < _AT_A_SIGN:
             words = self.same_sign.get(mention.word, frozenset([mention.word]))
             near = slice(
@@ -153,10 +153,10 @@ def perform_video(corpus: CorpusPlan, plan: VideoPlan) -> PerformedVideo:
     rng = named_rng(seed, "subtitles", plan.id)
     cues = cut_into_cues(sentences, rng)
     signing = [Segment(line.segments[0].start, line.segments[-1].end) for line in lines]
-    shown = time_cues(cues, signing, rng, corpus.options.knobs.misalignment)
-    together = sorted([*shown, *sound_captions(shown, rng)], key=lambda s: (s.start, s.end))
+    subtitles = time_cues(cues, signing, rng, corpus.options.knobs.misalignment)
+    together = sorted([*subtitles, *sound_captions(subtitles, rng)], key=lambda s: (s.start, s.end))
     places = {id(subtitle): index for index, subtitle in enumerate(together)}
-    numbers = [places[id(subtitle)] for subtitle in shown]
+    numbers = [places[id(subtitle)] for subtitle in subtitles]
     signs = _sign_truths(corpus, plan, lines, _cue_of_mention(cues, numbers))
     mentions = _mention_truths(corpus, plan, lines, cues, numbers)
     spotter = SimulatedMouthingSpotter(
@@ -184,12 +184,12 @@ def _sign(corpus: CorpusPlan, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
         count = max(1, min(int(script.integers(*_TURN)), int(left)))
         sentences = [corpus.writer.write(script, _theme(corpus, plan, script)) for _ in range(count)]
         rng = named_rng(corpus.options.seed, "motion", plan.id, len(motions))
-        motion, made = _turn(corpus, plan.signer, sentences, script, rng)
+        motion, turn_lines = _turn(corpus, plan.signer, sentences, script, rng)
         if motions:
             bridge = _bridge(motions[-1], motion, int(script.integers(*_BRIDGE)))
             motions.append(bridge)
             frames += len(bridge)
-        lines += [_later(line, frames / FPS) for line in made]
+        lines += [_later(line, frames / FPS) for line in turn_lines]
         motions.append(motion)
         frames += len(motion)
     return _joined(motions), lines
@@ -299,7 +299,7 @@ def _mention_truths(
             for word in line.sentence.mentions[place.mention].words:
                 if word not in corpus.listed:
                     continue
-                made = [i for i, g in enumerate(line.glosses) if g.word == word and g.mention == place.mention]
+                glosses = [i for i, g in enumerate(line.glosses) if g.word == word and g.mention == place.mention]
                 truths.append(
                     MentionTruth(
                         video=plan.id,
@@ -307,7 +307,7 @@ def _mention_truths(
                         word=word,
                         first=place.start,
                         last=place.end,
-                        signs=tuple(int(first[place.sentence]) + i for i in made),
+                        signs=tuple(int(first[place.sentence]) + i for i in glosses),
                         signing_start=line.segments[0].start,
                         signing_end=line.segments[-1].end,
                     )

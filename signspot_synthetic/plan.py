@@ -211,10 +211,10 @@ class CorpusPlan:
     @cached_property
     def exemplars_of_sign(self) -> dict[Sign, tuple[str, ...]]:
         """Sign → ids of the exemplars that show it, whatever their word."""
-        shown: dict[Sign, list[str]] = defaultdict(list)
+        ids_of: dict[Sign, list[str]] = defaultdict(list)
         for plan in self.exemplars:
-            shown[self.lexicon[plan.word].variants[plan.variant]].append(plan.id)
-        return {sign: tuple(ids) for sign, ids in shown.items()}
+            ids_of[self.lexicon[plan.word].variants[plan.variant]].append(plan.id)
+        return {sign: tuple(ids) for sign, ids in ids_of.items()}
 
     @cached_property
     def videos(self) -> tuple[VideoPlan, ...]:

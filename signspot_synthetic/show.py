@@ -122,13 +122,13 @@ def contact_sheet(
 def _row(scene: Scene, columns: int, size: tuple[int, int]) -> Image:
     """One performance: a heading, pictures from its first to its last sign, and under each time and gloss."""
     moments = _moments(scene, columns)
-    shown = _shown(scene, moments)
+    pictures = _shown(scene, moments)
     width = columns * (size[0] + _MARGIN) + _MARGIN
     paper = Pictures.new("RGB", (width, size[1] + 6 * _LINE), _PAPER)
     draw = ImageDraw.Draw(paper)
     draw.text((_MARGIN, 8), scene.title, fill=_INK, font=_font(15, bold=True))
     draw.text((_MARGIN, 8 + _LINE), _cut(scene.detail, width // 7), fill=_PALE, font=_font(11))
-    for column, (time, picture) in enumerate(zip(moments, shown, strict=True)):
+    for column, (time, picture) in enumerate(zip(moments, pictures, strict=True)):
         x, y = _MARGIN + column * (size[0] + _MARGIN), 3 * _LINE
         gloss = _at(scene.signs, time)
         paper.paste(Pictures.fromarray(picture), (x, y))
@@ -177,12 +177,12 @@ def sign_video(
 
 
 def _write_video(
-    shown: Sequence[Scene], path: str | os.PathLike[str], size: tuple[int, int], progress: Progress
+    several: Sequence[Scene], path: str | os.PathLike[str], size: tuple[int, int], progress: Progress
 ) -> Path:
     """Scenes one after the other, each frame above the title of its scene, its subtitle and its gloss."""
-    total, done = sum(len(scene.landmarks) for scene in shown), 0
-    with VideoWriter(path, shown[0].landmarks.fps) as writer:
-        for scene in shown:
+    total, done = sum(len(scene.landmarks) for scene in several), 0
+    with VideoWriter(path, several[0].landmarks.fps) as writer:
+        for scene in several:
             for time, image in zip(scene.landmarks.times, render(scene.landmarks, scene.appearance, size), strict=True):
                 title = scene.title or _at(scene.subtitles, time)
                 writer.add(np.concatenate([image, _caption(title, _at(scene.signs, time), size[0])]))

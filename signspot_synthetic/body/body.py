@@ -288,10 +288,10 @@ _VISEME = 0.055  # seconds that a viseme needs at least
 def visemes(word: str) -> tuple[str, ...]:
     """The mouth shapes of a word, by English spelling; neighbours that look the same are one."""
     text = "".join(c for c in unicodedata.normalize("NFKD", word).lower() if c.isascii() and (c.isalpha() or c == " "))
-    found: list[str] = []
+    shapes: list[str] = []
     for part in text.split():
-        found += _of_part(part)
-    merged = [shape for i, shape in enumerate(found) if i == 0 or shape != found[i - 1]]
+        shapes += _of_part(part)
+    merged = [shape for i, shape in enumerate(shapes) if i == 0 or shape != shapes[i - 1]]
     return tuple(merged)
 
 

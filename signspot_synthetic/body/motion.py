@@ -300,8 +300,8 @@ def _hard_lips(
     strength: float,
 ) -> Array:
     """The lips (T, 4) as hard to read as `strength` says, by chance of their own: hands and body stay as they are."""
-    own, habits = rng.spawn(1)[0], habits_of(signer, min(strength, 1.5))
-    return mouth_shapes(count, fps, [say(word, segment, habits, own) for word, segment in mouthed], habits, own)
+    lip_rng, habits = rng.spawn(1)[0], habits_of(signer, min(strength, 1.5))
+    return mouth_shapes(count, fps, [say(word, segment, habits, lip_rng) for word, segment in mouthed], habits, lip_rng)
 
 
 def talking(

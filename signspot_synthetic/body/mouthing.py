@@ -93,14 +93,14 @@ def habits_of(signer: Signer, strength: float = 1.0) -> MouthHabits:
 def say(word: str, segment: Segment, habits: MouthHabits, rng: np.random.Generator) -> MouthedWord:
     """Mouth a word with a sign: near its end, stretched by its rhythm, whole or only begun."""
     whole = pronounce(word)
-    said = _begun(whole, rng) if rng.random() < habits.partial else whole
-    kept = tuple(p for p in said if not _is_weak(p) or rng.random() >= 0.12 * habits.slur) or said
+    begun = _begun(whole, rng) if rng.random() < habits.partial else whole
+    phonemes = tuple(p for p in begun if not _is_weak(p) or rng.random() >= 0.12 * habits.slur) or begun
     wished = segment.duration * float(rng.uniform(0.7, 1.1)) + 0.04
-    seconds = float(np.clip(wished, _FASTEST * len(kept), _SLOWEST * len(kept)))
+    seconds = float(np.clip(wished, _FASTEST * len(phonemes), _SLOWEST * len(phonemes)))
     late = float(rng.normal(0.0, 0.05))
     spare = max(0.0, segment.duration - seconds) * float(rng.uniform(0, 0.5))
     end = segment.end + late - spare
-    return MouthedWord(word, kept, Segment(end - seconds, end), len(said) / len(whole))
+    return MouthedWord(word, phonemes, Segment(end - seconds, end), len(begun) / len(whole))
 
 
 def _begun(phonemes: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
@@ -160,15 +160,15 @@ def _say(fine: Array, word: MouthedWord, habits: MouthHabits, rng: np.random.Gen
 def _shapes(phoneme: str) -> list[tuple[float, float, float, float, float]]:
     name = phoneme.rstrip("01")
     parts = _GLIDES.get(name, (name,))
-    found = []
+    shapes = []
     for part in parts:
         values = np.array(_SHAPES[part])
         if phoneme.endswith("0"):
             values[:4] = _MIDDLE + _WEAK * (values[:4] - _MIDDLE)
             values[4] *= 0.75
         values[4] *= 0.7 if len(parts) > 1 else 1.0
-        found.append(tuple(float(value) for value in values))
-    return found  # type: ignore[return-value]  # five numbers each
+        shapes.append(tuple(float(value) for value in values))
+    return shapes  # type: ignore[return-value]  # five numbers each
 
 
 def _fill(fine: Array, start: float, end: float, shape: Array) -> None:

@@ -146,23 +146,23 @@ class Signer:
 
 def _draw_proportions(rng: np.random.Generator) -> Proportions:
     size = float(np.clip(rng.normal(1.0, 0.06), 0.86, 1.15))
-    own = np.exp(rng.normal(0, 0.045, 9)).tolist()
+    factors = np.exp(rng.normal(0, 0.045, 9)).tolist()
     return Proportions(
-        shoulders=MEAN.shoulders * size * own[0],
-        upper_arm=MEAN.upper_arm * size * own[1],
-        forearm=MEAN.forearm * size * own[2],
-        torso=MEAN.torso * size * own[3],
-        hips=MEAN.hips * size * own[4],
+        shoulders=MEAN.shoulders * size * factors[0],
+        upper_arm=MEAN.upper_arm * size * factors[1],
+        forearm=MEAN.forearm * size * factors[2],
+        torso=MEAN.torso * size * factors[3],
+        hips=MEAN.hips * size * factors[4],
         neck=float(rng.normal(0, 0.012)),
-        head=size**0.5 * own[5],
-        hand=HandBuild(size=size * own[6], fingers=own[7], breadth=own[8]),
+        head=size**0.5 * factors[5],
+        hand=HandBuild(size=size * factors[6], fingers=factors[7], breadth=factors[8]),
     )
 
 
 def _draw_precision(rng: np.random.Generator) -> Precision:
     care = float(np.exp(rng.normal(0, 0.3)))
-    own = np.exp(rng.normal(0, 0.2, 5)) * care
-    place, orientation, shape, size, timing = own.tolist()
+    factors = np.exp(rng.normal(0, 0.2, 5)) * care
+    place, orientation, shape, size, timing = factors.tolist()
     return Precision(0.012 * place, 0.10 * orientation, 0.09 * shape, 0.15 * size, 0.15 * min(timing, 2.0))
 
 

@@ -97,8 +97,8 @@ def _sections() -> list[list[EnglishWord]]:
 
 
 def _parse(entry: str, kind: str) -> EnglishWord:
-    shown, *forms = entry.replace("_", " ").split("/")
-    return EnglishWord(shown.lower(), shown, kind, tuple(forms))
+    text, *forms = entry.replace("_", " ").split("/")
+    return EnglishWord(text.lower(), text, kind, tuple(forms))
 
 
 def vocabulary(count: int) -> tuple[EnglishWord, ...]:
@@ -117,23 +117,23 @@ def vocabulary(count: int) -> tuple[EnglishWord, ...]:
 def _compounds(count: int) -> tuple[EnglishWord, ...]:
     """Make `count` two-part nouns; a shorter list is always the beginning of a longer one."""
     listed = english_words()
-    known = {word.word for word in listed}
+    listed_words = {word.word for word in listed}
     first = [word for word in listed if word.kind in _MODIFIERS and " " not in word.word]
     second = [word for word in listed if word.kind in _HEADS and " " not in word.word]
     pairs = len(first) * len(second)
     if count > pairs // 2:
         raise OptionsError(f"at most {len(listed) + pairs // 2:,} words can be made; {len(listed) + count:,} wanted")
     step = next(n for n in range(round(pairs * 0.382), pairs) if math.gcd(n, pairs) == 1)
-    made: list[EnglishWord] = []
+    compounds: list[EnglishWord] = []
     position = 0
-    while len(made) < count:
+    while len(compounds) < count:
         position = (position + step) % pairs  # visits every pair once, neighbours in the list far apart
         modifier, head = first[position // len(second)], second[position % len(second)]
         name = f"{modifier.word} {head.word}"
-        if modifier is not head and name not in known:
+        if modifier is not head and name not in listed_words:
             forms = tuple(f"{modifier.word} {form}" for form in head.forms)
-            made.append(EnglishWord(name, name, head.kind, forms))
-    return tuple(made)
+            compounds.append(EnglishWord(name, name, head.kind, forms))
+    return tuple(compounds)
 
 
 def as_english(words: Sequence[str]) -> tuple[EnglishWord, ...]:
@@ -142,14 +142,14 @@ def as_english(words: Sequence[str]) -> tuple[EnglishWord, ...]:
     Raises:
         OptionsError: a word is empty, or stands there twice.
     """
-    known = {word.word: word for word in english_words()}
+    english = {word.word: word for word in english_words()}
     chosen = [_normal(word) for word in words]
     for position, word in enumerate(chosen):
         if not re.search(r"\w", word):
             raise OptionsError(f"word {position + 1} of the list, '{words[position]}', is empty; remove it")
         if word in chosen[:position]:
             raise OptionsError(f"'{words[position]}' stands in the list of words twice; remove one")
-    return tuple(known.get(word, EnglishWord(word, word, "thing")) for word in chosen)
+    return tuple(english.get(word, EnglishWord(word, word, "thing")) for word in chosen)
 
 
 def _normal(word: str) -> str:

@@ -383,16 +383,16 @@ def make_lexicon(options: LexiconOptions) -> Lexicon:
     words = invented_words(int(options.words), options.seed) if invent else list(options.words)  # type: ignore[arg-type]
     maker, roles = _Maker(options), _roles(options, words)
     plain = [w for w in words if w not in roles]
-    made = {w: Entry(w, maker.variants(w, maker.fresh(w, 0))) for w in plain}
+    entries = {w: Entry(w, maker.variants(w, maker.fresh(w, 0))) for w in plain}
     partners = iter(named_rng(options.seed, "partners").permutation(len(plain)).tolist())
     for word, role in roles.items():
         if role == "fingerspelled":
-            made[word] = Entry(word, (_spelled_sign(word, options.seed),), fingerspelled=True)
+            entries[word] = Entry(word, (_spelled_sign(word, options.seed),), fingerspelled=True)
             continue
         partner = plain[next(partners)]
         if role == "synonym":
-            made[word] = Entry(word, made[partner].variants[:1], synonym_of=partner)
+            entries[word] = Entry(word, entries[partner].variants[:1], synonym_of=partner)
         else:
-            first = maker.neighbour(made[partner].variants[0], word)
-            made[word] = Entry(word, maker.variants(word, first), minimal_pair_of=partner)
-    return Lexicon([made[w] for w in words])
+            first = maker.neighbour(entries[partner].variants[0], word)
+            entries[word] = Entry(word, maker.variants(word, first), minimal_pair_of=partner)
+    return Lexicon([entries[w] for w in words])

@@ -94,14 +94,14 @@ class Handshape:
         return np.radians(np.array(rows, dtype=np.float64))
 
 
-_TABLE = [
+_HANDSHAPE_TABLE = [
     Handshape(name, fingers, Thumb(thumb), spread, weight)
     for name, fingers, thumb, spread, weight in read_table("handshapes")
 ]
-HANDSHAPES = MappingProxyType({shape.name: shape for shape in _TABLE})
+HANDSHAPES = MappingProxyType({shape.name: shape for shape in _HANDSHAPE_TABLE})
 
-_MATRIX = np.stack([shape.angles() for shape in _TABLE])
-_ROW = {shape.name: row for row, shape in enumerate(_TABLE)}
+_MATRIX = np.stack([shape.angles() for shape in _HANDSHAPE_TABLE])
+_ROW = {shape.name: row for row, shape in enumerate(_HANDSHAPE_TABLE)}
 
 
 def joint_angles(name: str) -> NDArray[np.float64]:
@@ -148,11 +148,11 @@ class Place:
         return np.asarray(normal / np.linalg.norm(normal))
 
 
-_TABLE = (
+_PLACE_TABLE = (
     Place(name, Region(region), (x, y, z), (across, down, back), weight)
     for name, region, (x, y, z), (across, down, back), weight in read_table("places")
 )
-PLACES = MappingProxyType({place.name: place for place in _TABLE})
+PLACES = MappingProxyType({place.name: place for place in _PLACE_TABLE})
 
 
 PARAMETERS = {

@@ -380,18 +380,18 @@ def mannered(draft: Draft) -> list[DraftToken]:
 
 def wh_question(draft: Draft) -> list[DraftToken]:
     """Such as 'What do you want?', 'How many apples did she eat?'."""
-    asked = draft.pick("question")
-    question = word_token(asked, QUERY)
+    question_word = draft.pick("question")
+    question = word_token(question_word, QUERY)
     who = subject(draft, "person")
-    if asked.word == "how old":
+    if question_word.word == "how old":
         return [question, *plain(be(who.person)), *who.tokens, *plain("?")]
     head = [question]
-    if asked.word in ("how many", "which"):
+    if question_word.word in ("how many", "which"):
         noun = draft.pick("food", "thing", "person", "animal")
-        head.append(word_token(noun, TOPIC, plural(noun) if asked.word == "how many" else ""))
-    elif asked.word == "how much":
+        head.append(word_token(noun, TOPIC, plural(noun) if question_word.word == "how many" else ""))
+    elif question_word.word == "how much":
         head.append(word_token(draft.pick("mass", "drink"), TOPIC))
-    verb = draft.pick(*(("act", "move") if asked.word in ("where", "when", "why", "how") else ("do",)))
+    verb = draft.pick(*(("act", "move") if question_word.word in ("where", "when", "why", "how") else ("do",)))
     auxiliary = draft.one_of("did", "does" if who.person == 3 else "do", *_MODAL_QUESTIONS)
     return [*head, *plain(auxiliary), *who.tokens, word_token(verb, ACTION), *plain("?")]
 

@@ -123,24 +123,24 @@ def _time(signing: Sequence[Segment], position: float, *, end: bool = False) -> 
 
 def _without_overlap(cues: Sequence[CueText], wanted: Sequence[Segment], last: float) -> list[Subtitle]:
     """Show cues one after another, each for a moment at least, none after the video's last sign."""
-    shown: list[Subtitle] = []
+    subtitles: list[Subtitle] = []
     free = 0.0
     for index, (cue, place) in enumerate(zip(cues, wanted, strict=True)):
         start = max(place.start, free)
         following = wanted[index + 1].start if index + 1 < len(wanted) else last
         end = min(place.end + (start - place.start), max(following, start + min(_SHORTEST, place.duration)))
         free = max(end, start)
-        shown.append(Subtitle(_milliseconds(start), _milliseconds(free), cue.text))
-    return shown
+        subtitles.append(Subtitle(_milliseconds(start), _milliseconds(free), cue.text))
+    return subtitles
 
 
 def _milliseconds(seconds: float) -> float:
     return round(seconds * 1000) / 1000
 
 
-def sound_captions(shown: Sequence[Subtitle], rng: np.random.Generator) -> list[Subtitle]:
+def sound_captions(subtitles: Sequence[Subtitle], rng: np.random.Generator) -> list[Subtitle]:
     """Captions of sounds in some of the gaps between subtitles; nothing is signed for them."""
-    gaps = [(a.end, b.start) for a, b in pairwise(shown) if b.start - a.end > _SHORTEST]
+    gaps = [(a.end, b.start) for a, b in pairwise(subtitles) if b.start - a.end > _SHORTEST]
     return [
         Subtitle(start, end, _SOUNDS[int(rng.integers(len(_SOUNDS)))])
         for start, end in gaps
