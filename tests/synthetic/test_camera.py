@@ -15,7 +15,7 @@ from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]
-MOTION, _ = isolated(Sign(), SIGNER, np.random.default_rng(0))
+MOTION = isolated(Sign(), SIGNER, np.random.default_rng(0))[0]
 CAMERA = Camera(distance=2.5, height=1.2)
 
 
@@ -65,10 +65,10 @@ def test_an_image_needs_pixels():
 
 
 LEXICON = make_lexicon(LexiconOptions(words=80, seed=3))
-OBSERVED_SIGNER = make_signers(1, 3, "test", left_share=0)[0]
+SECOND_SIGNER = make_signers(1, 3, "test", left_share=0)[0]
 SIGNS = [e.variants[0] for e in LEXICON.values()]
-MOTION, _ = continuous(SIGNS, OBSERVED_SIGNER, np.random.default_rng(1), Knobs())
-EXACT = project(MOTION, Camera(2.5, 1.3, aim=(0.0, 0.1)))
+SIGNING = continuous(SIGNS, SECOND_SIGNER, np.random.default_rng(1), Knobs())[0]
+EXACT = project(SIGNING, Camera(2.5, 1.3, aim=(0.0, 0.1)))
 
 
 def found(landmarks):
@@ -102,7 +102,7 @@ def test_a_hand_is_seen_as_a_whole_or_not_at_all():
 
 
 def test_hands_outside_the_image_are_missed_and_legs_not_believed():
-    near = project(MOTION, Camera(1.0, 0.5, aim=(0.0, -0.15)))
+    near = project(SIGNING, Camera(1.0, 0.5, aim=(0.0, -0.15)))
     landmarks = observe(near, np.random.default_rng(0))
     outside = near.right_hand[:, :, 1].min(axis=1) > 1.1
     assert outside.any()
