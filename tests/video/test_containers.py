@@ -328,14 +328,13 @@ def test_a_stated_size_is_refused_before_it_is_decoded(tmp_path):
 
 
 def test_a_video_that_is_slow_to_decode_is_stopped_in_time_and_takes_little_memory(tmp_path):
-    path = media.make_pictures(tmp_path / "slow.avi", [5900] * 40)  # some seconds of decoding
     function = "tools.attack.media:read_media"
     with Sandbox(Limits(0.5, 1 << 30)) as sandbox:
         with pytest.raises(SandboxLimitError, match=r"0\.5 s"):
-            sandbox.call(function, path)
+            sandbox.call(function, media.slow(tmp_path))
         assert sandbox.pid is None
     with Sandbox(Limits(300.0, 1 << 30)) as sandbox:
-        assert sandbox.call(function, media.make_pictures(tmp_path / "short.avi", [5900] * 3)) == 3
+        assert sandbox.call(function, media.slow(tmp_path, pictures=3)) == 3
 
 
 @pytest.mark.parametrize(("limit", "read"), [("_FRAME_SECONDS", probe), ("_SCAN_SECONDS", end_of_packets)])

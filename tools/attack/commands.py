@@ -1,19 +1,21 @@
 """Kills of commands at random moments: nothing lost, nothing doubled, no stale files.
 
 A command is killed (SIGKILL) at a random moment and run again in the same folder, up to eight times; then it may
-finish. Its files are compared with those of an undisturbed run. Two runs in one folder at once give the same
-files, or one of them is refused.
+finish. Its files are compared with those of an undisturbed run. Runs in one folder and with one fresh cache at once
+give the same files, or some of them are refused. Where no file may grow, a command is refused, and the next finishes.
 """
 
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -36,6 +38,8 @@ from tools.attack import PROGRAM, AttackOptions, Outcome, make_landmarks
 
 MOST_KILLS = 8  # of one run, before it may finish
 TIMEOUT = 300.0  # seconds within which a run must end
+AT_ONCE = 4  # runs in one folder
+FILE_SIZE = 10_000  # bytes that a file may have where none may grow
 TRAINING = 'kind = "embedding"\nname = "mine"\nepochs = 3\ndimension = 32\nbatch.items = 4\nbatch.clips = 2\n'
 
 
@@ -50,13 +54,13 @@ class Command:
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
-    """Kill every command `options.count` times, and run it twice at once."""
+    """Kill every command `options.count` times; run it several times at once, and where no file may grow."""
     for name in options.only or COMMANDS:
         yield attack_command(name, options)
 
 
 def attack_command(name: str, options: AttackOptions) -> Outcome:
-    """Kill one command again and again; then run it twice at once."""
+    """Attack one command."""
     command, outcome, folder = COMMANDS[name], Outcome(name), options.folder / name.replace(" ", "-")
     (folder / "inputs").mkdir(parents=True)
     chance, killed, kills, runs = random.Random(f"{options.seed} {name}"), 0, 0, 0
@@ -77,12 +81,19 @@ def attack_command(name: str, options: AttackOptions) -> Outcome:
                 continue
             _compare(command, outcome, run, wanted, [end])
             runs, kills = runs + 1, 0
-        run = folder / "twice"
-        _compare(command, outcome, run, wanted, [_end(each, TIMEOUT) for each in [_start(command, run) for _ in "12"]])
+        run = folder / "at-once"
+        processes = [_start(command, run) for _ in range(AT_ONCE)]
+        _compare(command, outcome, run, wanted, [_end(process, TIMEOUT) for process in processes])
+        run = folder / "limited"
+        end = _end(_start(command, run, FILE_SIZE), TIMEOUT)
+        with outcome.timed("where no file may grow"):
+            assert end in (0, 1), end
+            _check_log_and_files(run)
+        _compare(command, outcome, run, wanted, [_end(_start(command, run), TIMEOUT)])
     return outcome
 
 
-def _start(command: Command, run: Path) -> "subprocess.Popen[bytes]":
+def _start(command: Command, run: Path, file_size: int = resource.RLIM_INFINITY) -> "subprocess.Popen[bytes]":
     if not run.is_dir():
         run.mkdir()
         if (start := run.parent / "inputs" / "out").is_dir():  # what the command changes in place
@@ -95,7 +106,8 @@ def _start(command: Command, run: Path) -> "subprocess.Popen[bytes]":
     }
     line = [sys.executable, "-c", PROGRAM, *command.arguments.split()]
     with (run / "log").open("a") as log:
-        return subprocess.Popen(line, cwd=run, env=environment, stdout=log, stderr=log)
+        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (file_size, resource.RLIM_INFINITY))
+        return subprocess.Popen(line, cwd=run, env=environment, stdout=log, stderr=log, preexec_fn=limit)
 
 
 def _end(process: "subprocess.Popen[bytes]", moment: float) -> int:
@@ -111,13 +123,17 @@ def _compare(command: Command, outcome: Outcome, run: Path, wanted: dict[str, An
     with outcome.timed(f"{run.name}, after {outcome.tried} attacks"):
         assert 0 in ends, f"ended with {ends}: {(run / 'log').read_text()[-300:]}"
         assert set(ends) <= {0, 1, 2}, ends  # 1 and 2: refused
-        assert "Traceback" not in (run / "log").read_text(), (run / "log").read_text()[-500:]
-        stale = [path.name for path in run.rglob("*signspot-part*")]
-        assert not stale, f"stale temporary files: {stale[:3]}"
+        _check_log_and_files(run)
         results = _read_results(command, run)
         names = sorted(name for name in {*results, *wanted} if results.get(name) != wanted.get(name))
         assert not names, f"other than undisturbed: {names[:5]}"
         outcome.accepted += 1
+
+
+def _check_log_and_files(run: Path) -> None:
+    assert "Traceback" not in (run / "log").read_text(), (run / "log").read_text()[-500:]
+    stale = [path.name for path in run.rglob("*signspot-part*")]
+    assert not stale, f"stale temporary files: {stale[:3]}"
 
 
 def _read_results(command: Command, run: Path) -> dict[str, Any]:
@@ -205,7 +221,22 @@ def _check_fetch(out: Path) -> None:
     assert all(path.read_bytes() == sent for path in out.rglob("*.mp4")), "a video is not what was sent"
 
 
+def _prepare_spot(inputs: Path, stack: ExitStack) -> None:
+    """A dictionary, and a video in which it is searched; what is embedded goes into the cache."""
+    _prepare_build(inputs, stack)
+    write_landmarks(make_landmarks(400), inputs / "news.pose")
+
+
+def _check_spot(out: Path) -> None:
+    """The file is whole, or is not there."""
+    if (out / "x.csv").is_file():
+        assert read_spottings(out / "x.csv")
+
+
 COMMANDS = {
+    "spot": Command(
+        "spot ../inputs/news.pose ../inputs/signs --threshold 0 --out out/x.csv", _prepare_spot, _check_spot
+    ),
     "dictionary build": Command("dictionary build ../inputs/signs out --no-embed", _prepare_build, _check_build),
     "dictionary fetch": Command("dictionary fetch out --delay 0", _prepare_fetch, _check_fetch, (".fetch", "fetched")),
     "convert": Command("convert ../inputs/new.csv out/x.eaf", _prepare_convert, _check_convert),

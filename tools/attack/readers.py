@@ -10,7 +10,7 @@ import random
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -65,10 +65,12 @@ class Target:
 
 
 def attack(options: AttackOptions) -> Iterator[Outcome]:
-    """Attack every reader with `count` inputs, in a child process."""
+    """Attack every reader with `count` inputs, and with an endless file."""
+    names = options.only or tuple(TARGETS)
     with make_sandbox() as sandbox:
-        for name in options.only or TARGETS:
+        for name in names:
             yield attack_reader(name, options, sandbox)
+    yield read_endless(names, options.folder / "endless")
 
 
 def attack_reader(name: str, options: AttackOptions, sandbox: Sandbox) -> Outcome:
@@ -83,6 +85,17 @@ def read_mutated(name: str, number: int, seed: int, folder: Path) -> None:
     chance = random.Random(f"{seed} {name} {number}")
     path.write_bytes(mutate(_seeds(name, path), TARGETS[name].kind, chance))
     check(TARGETS[name].read(path))
+
+
+def read_endless(names: Iterable[str], folder: Path) -> Outcome:
+    """A file of eight gigabytes that begins as it should is refused, or read, within `MEMORY` and a minute."""
+    outcome = Outcome("endless files")
+    for address_space in (MEMORY, ENDLESS + MEMORY):
+        with make_sandbox(address_space) as sandbox:
+            chosen = [name for name in names if (name in MAPPED) == (address_space > MEMORY)]
+            inputs = ((name, make_endless(name, folder / name.replace(" ", "-"))) for name in chosen)
+            read_all(outcome, sandbox, "tools.attack.readers:read_file", inputs)
+    return outcome
 
 
 def make_endless(name: str, folder: Path) -> Path:

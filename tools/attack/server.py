@@ -1,13 +1,17 @@
-"""Attacks on `signspot serve`: odd requests, scripts in names, kills, two servers on one folder, a full disk.
+"""Attacks on `signspot serve`: odd requests, uploads and names, kills, two servers on one folder, full disks.
 
 A decision or an exemplar that was answered with 200 must be there afterwards, and no answer may be 500.
 """
 
+import csv
 import json
 import os
 import random
+import resource
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -31,6 +35,7 @@ from tools.attack.mutations import TEXTS, VALUES
 SCRIPT = "<img src=x onerror=attacked=1>'\"><script>attacked=1</script>"
 FILE_SCRIPT = SCRIPT.replace("/", "&#47;")  # for names of files
 ROW = {"word": "river", "video": "news.mp4", "time": 0.5, "start": 0.2, "end": 0.8, "score": 0.9}
+NAMES = ("news.mp4", "a.mp4", "..mp4", "long" * 80 + ".mp4", "../../a.mp4", "Bär \u202e☃.mp4", "con.mp4", "a\n.mp4")
 CLIENTS = 8
 _PAGES = "/ /spot /sign /verify /verify/QUEUE /verify/QUEUE/results /dictionary /compare /requests"
 _TMPFS = 'mount -t tmpfs -o size=8m none "$0" && cp -r "$0-seed/." "$0" && exec "$@"'
@@ -81,9 +86,9 @@ class Server:
         assert status == 200, f"{path}: {status} {content[:200]!r}"
         return json.loads(content)
 
-    def decide(self, queue: str, name: str) -> int:
+    def decide(self, queue: str, name: str, answer: str = "yes") -> int:
         """Send a decision; 0 where no answer comes."""
-        body = {"id": name, "item": 0, "annotator": "Ada", "answer": "yes", "start": 0.2, "end": 0.8}
+        body = {"id": name, "item": 0, "annotator": "Ada", "answer": answer, "start": 0.2, "end": 0.8}
         try:
             return self.ask("POST", f"/api/queues/{queue}/decisions", body)[0]
         except OSError:
@@ -292,10 +297,81 @@ def _full_disk(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
         outcome.accepted = sum(status == 200 for status in answered.values())
 
 
+def _uploads(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
+    """Uploads of one name, of strange ones, and broken off: what was answered is there, and nothing was replaced."""
+    video = (make_folder(folder) / "news.mp4").read_bytes()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def upload(number: int) -> tuple[bytes, int, bytes]:
+        content, name = video + struct.pack(">I4sI", 12, b"free", number), quote(NAMES[number % len(NAMES)])
+        if number % 5:
+            return content, *server.ask("PUT", f"/api/uploads/{name}", content)
+        head = f"PUT /api/uploads/{name} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Signspot: 1\r\n"
+        with socket.create_connection(("127.0.0.1", server.port)) as line:
+            line.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content[:100])
+        return b"", 0, b""
+
+    with serving(folder) as server, ThreadPoolExecutor(CLIENTS) as clients:
+        for number, (content, status, answer) in enumerate(clients.map(upload, range(20 * options.count))):
+            with outcome.timed(f"upload {number}"):
+                assert status in (0, 200, 404, 422, 429, 503), f"{status} {answer[:200]!r}"
+                outcome.accepted += status == 200
+                assert status != 200 or (folder / json.loads(answer)["name"]).read_bytes() == content, "other content"
+    assert all(path.read_bytes() == content for path, content in before.items()), "a file was replaced"
+    assert not list((folder / ".signspot" / "uploads").iterdir()), "parts of uploads stay"
+    assert "Traceback" not in server.log.read_text(), f"a traceback in the log: {server.log.read_text()[-1500:]}"
+
+
+def _no_child(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
+    """A server that cannot start a process: uploads are answered with 503, and taken again later."""
+    video = (make_folder(folder) / "news.mp4").read_bytes()
+    with serving(folder) as server:
+        handles, upload = Path(f"/proc/{server.process.pid}/fd"), ("PUT", "/api/uploads/a.mp4", video)
+        assert server.ask("PUT", "/api/uploads/a.html", video)[0] == 422  # loads what the next requests need
+        soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        most = 3 + max(int(path.name) for path in handles.iterdir())  # a connection and a file more
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (most, hard))
+        for number in range(options.count):
+            with outcome.timed(f"upload {number}"):
+                status, answer = server.ask(*upload)
+                assert status == 503, f"{status} {answer[:200]!r}"
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        server.get(*upload)
+
+
+def _reused(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
+    """Clients that use an id for one decision after the other: what was answered with 200 is what the log holds."""
+    with serving(make_folder(folder)) as server, ThreadPoolExecutor(CLIENTS) as clients:
+        queue = server.get("POST", "/api/queues", {"name": "q", "rows": [ROW]})["id"]
+        numbers = range(40 * options.count)
+        decisions = [(f"decision-{number % 10}", ("yes", "no")[number // 10 % 2]) for number in numbers]
+        statuses = list(clients.map(lambda decision: server.decide(queue, *decision), decisions))
+        log = {row["id"]: row["answer"] for row in csv.DictReader(server.history(queue).splitlines())}
+    for (name, answer), status in zip(decisions, statuses, strict=True):
+        with outcome.timed(f"{name} {answer}"):
+            assert status in (200, 422), status
+            outcome.accepted += status == 200
+            assert (log[name] == answer) == (status == 200), "not what was answered"
+
+
+def _removed(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
+    """The server's own folder is removed while it serves: no decision is answered as if it were kept."""
+    with serving(make_folder(folder)) as server:
+        queue = server.get("POST", "/api/queues", {"name": "q", "rows": [ROW]})["id"]
+        shutil.rmtree(folder / ".signspot")
+        for number in range(options.count):
+            with outcome.timed(f"decision {number}"):
+                assert server.decide(queue, f"decision-{number}") == 503
+
+
 KINDS = {
     "requests": _requests,
     "pages": _pages,
     "kills": _kills,
     "two servers": _two_servers,
     "full disk": _full_disk,
+    "uploads": _uploads,
+    "no child process": _no_child,
+    "reused decisions": _reused,
+    "removed folder": _removed,
 }
