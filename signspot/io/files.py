@@ -27,7 +27,7 @@ StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
 _LEDGER = "written.txt"
-_MOST_LEDGER_BYTES = 2_000_000  # about 20,000 files; then the older half is forgotten
+MOST_LEDGER_BYTES = 2_000_000  # about 20,000 files; then the older half is forgotten
 _awaited: set[str] = set()  # outputs that were claimed and are being written, by `_name_key`
 _TICK = 100_000_000  # nanoseconds: two changes within a tick of a file system have one time
 
@@ -463,7 +463,7 @@ def note_written(path: StrPath, name: StrPath | None = None) -> None:
         ledger.parent.mkdir(parents=True, exist_ok=True)
         with ledger.open("ab") as file:  # one short line at the end: safe beside other processes
             file.write(line.encode("utf-8", "surrogateescape"))
-        if ledger.stat().st_size > _MOST_LEDGER_BYTES:
+        if ledger.stat().st_size > MOST_LEDGER_BYTES:
             lines = ledger.read_bytes().splitlines(keepends=True)
             with atomic_write(ledger) as temporary:
                 temporary.write_bytes(b"".join(lines[len(lines) // 2 :]))

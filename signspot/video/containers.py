@@ -27,8 +27,8 @@ LONGEST_STILL = 3600.0  # seconds in all without a new picture; no signing has s
 _STILL = 10.0  # seconds after which a picture counts as still
 _AGAIN = 2  # times the file's size that its packets may have in all; more is a file that repeats itself
 _SLACK = 1 << 16  # bytes
-_FRAME_SECONDS = 30.0  # of decoding without one frame
-_SCAN_SECONDS, _SCAN_RATE = 30.0, 5e6  # for reading all packets of a file: seconds, and bytes per second
+FRAME_SECONDS = 30.0  # of decoding without one frame
+SCAN_SECONDS, _SCAN_RATE = 30.0, 5e6  # for reading all packets of a file: seconds, and bytes per second
 _REMEDY = "Encode it again with an honest clock, or leave it out."
 _ADVICE = "Give a video file such as .mp4, .mov, .webm, .mkv or .avi."
 
@@ -114,8 +114,8 @@ def decode_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
         for frame in frames:
             yield frame
             start = time.monotonic()
-        if time.monotonic() - start > _FRAME_SECONDS:
-            raise VideoLimitError(f"{path} cannot be read: no frame in {_FRAME_SECONDS:.0f} s of decoding. {_REMEDY}")
+        if time.monotonic() - start > FRAME_SECONDS:
+            raise VideoLimitError(f"{path} cannot be read: no frame in {FRAME_SECONDS:.0f} s of decoding. {_REMEDY}")
     if damaged:
         _log.warning("%s is damaged in %d places: frames there are missing or wrong.", path, damaged)
 
@@ -167,7 +167,7 @@ def scan_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:
         VideoLimitError: as `read_packets`.
         av.error.FFmpegError: as `read_packets`.
     """
-    timeout = _SCAN_SECONDS + path.stat().st_size / _SCAN_RATE
+    timeout = SCAN_SECONDS + path.stat().st_size / _SCAN_RATE
     return read_packets(path, container, stream, timeout=timeout)
 
 

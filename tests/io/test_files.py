@@ -21,6 +21,7 @@ from signspot.io.files import (
     explain_write_failure,
     is_ours,
     names_apart,
+    temporary_name,
     text_digest,
 )
 
@@ -148,8 +149,10 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, path: str
     assert not (tmp_path / path).is_file()
 
 
-def stale_file(folder: Path, host: str, process: int) -> Path:
-    path = folder / "deep" / f".abc.{host}-{process}-140.signspot-part.safetensors"
+def stale_file(folder: Path, process: int, host: str | None = None) -> Path:
+    """A temporary file of a process of this machine, or of another one."""
+    ours = temporary_name(Path("abc.safetensors")).replace(f"-{os.getpid()}-", f"-{process}-")
+    path = folder / "deep" / (ours if host is None else f".abc.{host}-{process}-140.signspot-part.safetensors")
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"half")
     return path
@@ -158,9 +161,8 @@ def stale_file(folder: Path, host: str, process: int) -> Path:
 def test_only_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     done = subprocess.Popen(["true"])
     done.wait()
-    here = files._this_machine()
-    dead, alive = stale_file(tmp_path, here, done.pid), stale_file(tmp_path, here, os.getpid())
-    elsewhere, forgotten = stale_file(tmp_path, "00000000", done.pid), stale_file(tmp_path, "11111111", done.pid)
+    dead, alive = stale_file(tmp_path, done.pid), stale_file(tmp_path, os.getpid())
+    elsewhere, forgotten = stale_file(tmp_path, done.pid, "00000000"), stale_file(tmp_path, done.pid, "11111111")
     os.utime(forgotten, (0, 0))
     users = [tmp_path / name for name in (".film.part.mp4", "a.part.eaf", ".abc.1-2.part.safetensors")]
     for path in users:
@@ -301,7 +303,7 @@ class TestPeoplesFilesStay:
 
     def test_the_ledger_is_bounded_and_keeps_the_newest(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr("signspot.io.files._MOST_LEDGER_BYTES", 2000)
+        monkeypatch.setattr("signspot.io.files.MOST_LEDGER_BYTES", 2000)
         for number in range(60):
             write(tmp_path / f"{number}.csv", f"content {number}")
         assert (tmp_path / "cache" / "written.txt").stat().st_size <= 2000

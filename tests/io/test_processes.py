@@ -151,9 +151,9 @@ def test_an_item_that_kills_every_worker_is_named_and_the_rest_is_done(
 
 def test_a_worker_that_dies_while_it_is_idle_is_replaced(pool: WorkerPool) -> None:
     list(pool.run(eval, ["1", "2"]))
-    for worker in list(pool._workers):
-        os.kill(worker.process.pid or 0, signal.SIGKILL)
-        worker.process.join()
+    for process in pool.processes:
+        os.kill(process, signal.SIGKILL)
+        wait_until_gone(process)
     assert dict(pool.run(eval, ["1", "2", "3"])) == {"1": 1, "2": 2, "3": 3}
 
 
@@ -225,9 +225,10 @@ def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Pat
         found = pool.run(eval, ["1", writes])
         assert next(found)[1] == 1
         wait_until(lambda: list(tmp_path.iterdir()), "the worker to begin a file")
-        processes = [worker.process for worker in pool._workers]
+        processes = pool.processes
     assert len(processes) == 2
-    assert not any(process.is_alive() for process in processes)
+    for process in processes:
+        wait_until_gone(process)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -337,7 +337,7 @@ def test_a_video_that_is_slow_to_decode_is_stopped_in_time_and_takes_little_memo
         assert sandbox.call(function, media.slow(tmp_path, pictures=3)) == 3
 
 
-@pytest.mark.parametrize(("limit", "read"), [("_FRAME_SECONDS", probe), ("_SCAN_SECONDS", end_of_packets)])
+@pytest.mark.parametrize(("limit", "read"), [("FRAME_SECONDS", probe), ("SCAN_SECONDS", end_of_packets)])
 def test_a_file_that_takes_too_long_is_an_error(tmp_path, make_video, monkeypatch, limit, read):
     path = make_video(tmp_path / "v.mp4", frames=30)
     monkeypatch.setattr(f"signspot.video.containers.{limit}", -1.0)
