@@ -331,7 +331,6 @@ def test_equal_names_are_kept_apart() -> None:
 
 
 def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from signspot.io import files
 
     path = tmp_path / "a"
     path.write_bytes(b"one")
