@@ -126,8 +126,6 @@ def _undamaged_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]
     except av.error.FFmpegError as error:
         _log.warning("%s is damaged or cut off: reading stops early (%s).", path, _reason(error))
         yield _flush_packet(stream)
-    except IndexError:  # PyAV, at the end of a file in which a stream turned up late
-        yield _flush_packet(stream)
 
 
 def _flush_packet(stream: Any) -> Any:
@@ -151,13 +149,16 @@ def read_packets(path: Path, container: Any, stream: Any, *, timeout: float | No
         av.error.FFmpegError: it is damaged.
     """
     most, start = _AGAIN * path.stat().st_size + _SLACK, time.monotonic()
-    for packet in container.demux(stream):
-        most -= packet.size + 1
-        if most < 0:
-            raise VideoLimitError(f"{path} repeats itself: it gives more pictures than it has bytes for. {_REMEDY}")
-        if timeout is not None and time.monotonic() - start > timeout:
-            raise VideoLimitError(f"{path} cannot be read: it took more than {timeout:.0f} s. {_REMEDY}")
-        yield packet
+    try:
+        for packet in container.demux(stream):
+            most -= packet.size + 1
+            if most < 0:
+                raise VideoLimitError(f"{path} repeats itself: it gives more pictures than it has bytes for. {_REMEDY}")
+            if timeout is not None and time.monotonic() - start > timeout:
+                raise VideoLimitError(f"{path} cannot be read: it took more than {timeout:.0f} s. {_REMEDY}")
+            yield packet
+    except IndexError:  # PyAV, at the end of a file in which a stream turned up late
+        yield _flush_packet(stream)
 
 
 def scan_packets(path: Path, container: Any, stream: Any) -> Iterator[Any]:

@@ -217,7 +217,7 @@ def _scanned_extent(path: Path, origin: Fraction) -> _Extent:
 def _readable(packets: Iterable[Any]) -> Iterator[Any]:
     try:
         yield from packets
-    except (av.error.FFmpegError, IndexError):  # as when they are decoded: what can be read counts
+    except av.error.FFmpegError:  # as when they are decoded: what can be read counts
         return
 
 

@@ -246,6 +246,7 @@ def test_a_stream_that_turns_up_late_does_no_harm(tmp_path, make_video, number):
         numbers = [number(f.image) for f in video.frames()]
     assert numbers[:375] == list(range(375))
     assert numbers[-1] == 399
+    assert end_of_packets(path) == pytest.approx(16.0)
 
 
 def read(path: Path) -> int:
