@@ -43,9 +43,9 @@ def test_what_is_only_defined_is_found(
         "Thing().used()\n"
     )
     assert unreferenced.main() == 1
-    told = capsys.readouterr().out
-    assert [line.split()[1] for line in told.splitlines()] == ["idle", "unused"]
-    assert "signspot/a.py:4 idle is used by no code" in told
+    printed = capsys.readouterr().out
+    assert [line.split()[1] for line in printed.splitlines()] == ["idle", "unused"]
+    assert "signspot/a.py:4 idle is used by no code" in printed
 
 
 def test_allowances_hold_and_must_be_needed(
@@ -61,8 +61,7 @@ def test_allowances_hold_and_must_be_needed(
 
 def test_the_dependency_list_names_what_is_installed() -> None:
     """The distributions that the core needs, and theirs, each with its licence."""
-    found = sbom.dependencies("pytest")
-    version, licence, needed_by = found["pluggy"]
+    version, licence, needed_by = sbom.dependencies("pytest")["pluggy"]
     assert version
     assert "MIT" in licence
     assert needed_by == "pytest"
@@ -70,7 +69,7 @@ def test_the_dependency_list_names_what_is_installed() -> None:
 
 
 def make_wheel(path: Path, *requirements: str) -> Path:
-    stated = "".join(f"Requires-Dist: {each}\n" for each in requirements)
+    stated = "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
     with ZipFile(path, "w") as file:
         file.writestr("it-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: it\nVersion: 1\n{stated}\nText.\n")
     return path
@@ -78,9 +77,9 @@ def make_wheel(path: Path, *requirements: str) -> Path:
 
 def test_an_environment_gets_what_a_wheel_names_and_no_more(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "it.whl", "pluggy>=1", 'ruff; extra == "dev"', 'ruff; sys_platform == "nowhere"')
-    found = list(link_dependencies.needed(link_dependencies.wheel_requirements(wheel)))
-    assert [each.name for each in found] == ["pluggy"]
-    link_dependencies.link(found[0], tmp_path / "site")
+    linked = list(link_dependencies.needed(link_dependencies.wheel_requirements(wheel)))
+    assert [distribution.name for distribution in linked] == ["pluggy"]
+    link_dependencies.link(linked[0], tmp_path / "site")
     assert (tmp_path / "site" / "pluggy" / "__init__.py").is_file()
     assert {path.name.partition("-")[0] for path in (tmp_path / "site").iterdir()} == {"pluggy"}
 

@@ -24,34 +24,34 @@ def wheel_requirements(wheel: Path) -> list[Requirement]:
         name = next(name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
         lines = opened.read(name).decode("utf-8").partition("\n\n")[0].splitlines()
     stated = [Requirement(line.removeprefix("Requires-Dist: ")) for line in lines if line.startswith("Requires-Dist: ")]
-    return [each for each in stated if _applies(each, "")]
+    return [requirement for requirement in stated if _applies(requirement, "")]
 
 
 def needed(wanted: list[Requirement]) -> Iterator[Distribution]:
     """The installed distributions that requirements lead to; one that is missing or of another version ends it all."""
     waiting = list(wanted)
-    seen: set[tuple[str, str]] = set()
+    followed: set[tuple[str, str]] = set()
     while waiting:
-        asked = waiting.pop()
-        name = canonicalize_name(asked.name)
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
         try:
-            found = distribution(name)
+            installed = distribution(name)
         except PackageNotFoundError:
-            sys.exit(f"{asked} is not installed here")
-        if not asked.specifier.contains(found.version, prereleases=True):
-            sys.exit(f"{asked} is asked for, {found.version} is installed here")
-        if (name, "") not in seen:
-            yield found
-        for extra in {"", *asked.extras}:
-            if (name, extra) not in seen:
-                seen.add((name, extra))
-                stated = [Requirement(line) for line in found.requires or ()]
-                waiting += [each for each in stated if _applies(each, extra)]
+            sys.exit(f"{requirement} is not installed here")
+        if not requirement.specifier.contains(installed.version, prereleases=True):
+            sys.exit(f"{requirement} is asked for, {installed.version} is installed here")
+        if (name, "") not in followed:
+            yield installed
+        for extra in {"", *requirement.extras}:
+            if (name, extra) not in followed:
+                followed.add((name, extra))
+                stated = [Requirement(line) for line in installed.requires or ()]
+                waiting += [requirement for requirement in stated if _applies(requirement, extra)]
 
 
-def link(found: Distribution, site: Path) -> None:
+def link(installed: Distribution, site: Path) -> None:
     """Link, or copy where that cannot be, the files of a distribution below another site-packages."""
-    for file in found.files or ():
+    for file in installed.files or ():
         if ".." in file.parts:  # programs, manual pages
             continue
         source, target = Path(str(file.locate())), site / file
@@ -71,9 +71,9 @@ def main() -> None:
     """Link everything; say what."""
     wheel, site = Path(sys.argv[1]), Path(sys.argv[2])
     linked = list(needed(wheel_requirements(wheel)))
-    for found in linked:
-        link(found, site)
-    print(f"{len(linked)} distributions: {', '.join(sorted(found.name for found in linked))}")
+    for installed in linked:
+        link(installed, site)
+    print(f"{len(linked)} distributions: {', '.join(sorted(installed.name for installed in linked))}")
 
 
 if __name__ == "__main__":

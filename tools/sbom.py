@@ -15,9 +15,9 @@ _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 _LONGEST = 60  # letters of a licence that are shown; some packages give the whole text
 
 
-def requirements(found: Distribution) -> Iterator[tuple[str, str]]:
+def requirements(package: Distribution) -> Iterator[tuple[str, str]]:
     """The distributions that one names, each with the extra that needs it; "" for the core."""
-    for line in found.requires or ():
+    for line in package.requires or ():
         name = _NAME.match(line)
         extra = _EXTRA.search(line)
         if name:
@@ -29,9 +29,9 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def licence_of(found: Distribution) -> str:
+def licence_of(package: Distribution) -> str:
     """The licence of a distribution as it states it: the expression, the classifiers, or the first line of the text."""
-    facts = {name: found.metadata.get_all(name, []) for name in ("License-Expression", "Classifier", "License")}
+    facts = {name: package.metadata.get_all(name, []) for name in ("License-Expression", "Classifier", "License")}
     classified = [line.rpartition(" :: ")[2] for line in facts["Classifier"] if line.startswith("License")]
     stated = " ".join(facts["License-Expression"]) or ", ".join(classified) or " ".join(facts["License"])
     return (stated or "not stated").strip().split("\n")[0][:_LONGEST]
@@ -42,7 +42,7 @@ def dependencies(root: str = "signspot", extras: Sequence[str] = ()) -> dict[str
 
     What is not installed has an empty version.
     """
-    found: dict[str, tuple[str, str, str]] = {}
+    rows: dict[str, tuple[str, str, str]] = {}
     waiting = [
         (name, f"{root}[{extra}]" if extra else root)
         for name, extra in requirements(distribution(root))
@@ -50,16 +50,16 @@ def dependencies(root: str = "signspot", extras: Sequence[str] = ()) -> dict[str
     ]
     while waiting:
         name, needed_by = waiting.pop(0)
-        if name in found or name == root:
+        if name in rows or name == root:
             continue
         try:
-            each = distribution(name)
+            package = distribution(name)
         except PackageNotFoundError:
-            found[name] = ("", "not installed here", needed_by)
+            rows[name] = ("", "not installed here", needed_by)
             continue
-        found[name] = (each.version, licence_of(each), needed_by)
-        waiting += [(other, name) for other, extra in requirements(each) if not extra]
-    return found
+        rows[name] = (package.version, licence_of(package), needed_by)
+        waiting += [(other, name) for other, extra in requirements(package) if not extra]
+    return rows
 
 
 def main(extras: Sequence[str]) -> int:

@@ -14,25 +14,25 @@ _LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)")
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that stand beside the code."""
-    for name, place in BESIDE.items():
-        files.append(File.generated(config, place, content=(ROOT / name).read_text(encoding="utf-8")))
+    for name, page_name in BESIDE.items():
+        files.append(File.generated(config, page_name, content=(ROOT / name).read_text(encoding="utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Let links between the repository and its docs folder lead to the pages of the site."""
-    names = {place: name for name, place in BESIDE.items()}
+    names = {page_name: name for name, page_name in BESIDE.items()}
     source = ROOT / names.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     up = "../" * page.file.src_uri.count("/")
 
-    def lead(found: re.Match[str]) -> str:
-        target = (source.parent / found[1]).resolve()
-        inside = target.relative_to(ROOT).as_posix() if found[1] and target.is_relative_to(ROOT) else ""
+    def lead(link: re.Match[str]) -> str:
+        target = (source.parent / link[1]).resolve()
+        inside = target.relative_to(ROOT).as_posix() if link[1] and target.is_relative_to(ROOT) else ""
         if inside in BESIDE:
             return f"]({up}{BESIDE[inside]}"
         if source.parent == ROOT and inside.startswith("docs/"):
             return f"]({inside.removeprefix('docs/')}"
-        return found[0]
+        return link[0]
 
     return _LINK.sub(lead, markdown)
 

@@ -44,7 +44,7 @@ _READY = ()  # a worker's first message; others are (result,), and (done, total)
 _DIED = object()
 
 _line: "Connection[Any, Any] | None" = None  # in a worker: to the process that started it
-_told = 0.0  # in a worker: when it last reported progress
+_last_report = 0.0  # in a worker: when it last reported progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,10 @@ def died(times: int, how: str) -> Failure:
 
 def report_progress(done: int, total: int | None) -> None:
     """Tell the pool how far the present item is; outside of a worker, or shortly after the last time, do nothing."""
-    global _told
+    global _last_report
     now = time.monotonic()
-    if _line is not None and (now - _told >= _PAUSE or done == total):
-        _told = now
+    if _line is not None and (now - _last_report >= _PAUSE or done == total):
+        _last_report = now
         with suppress(OSError):
             _line.send((done, total))
 

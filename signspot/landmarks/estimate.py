@@ -120,8 +120,8 @@ def _one_reading(
         section_frames = chain([first], islice(frames, None if many is None else many - 1))
         before = deque(recent)
         frames_before = len(before)
-        seen = estimator.stream(chain(_taken_from(before), _remembered(section_frames, recent)), size, chunk)
-        yield from _without_warm_up(seen, frames_before)
+        estimated = estimator.stream(chain(_taken_from(before), _remembered(section_frames, recent)), size, chunk)
+        yield from _without_warm_up(estimated, frames_before)
 
 
 def _taken_from(frames: deque[Frame]) -> Iterator[Frame]:
@@ -141,8 +141,8 @@ def _estimate(section: Section, *, path: Path, fps: float, estimator: Estimator)
     """The landmarks of one section, in a worker."""
     with open_video(path, max_side=MAX_SIDE) as video:
         frames = video.resampled(fps, section.segment(fps))
-        seen = estimator.stream(frames, (video.info.width, video.info.height), max(1, round(SECTION * fps)))
-        parts = list(_without_warm_up(seen, section.warm_up))
+        estimated = estimator.stream(frames, (video.info.width, video.info.height), max(1, round(SECTION * fps)))
+        parts = list(_without_warm_up(estimated, section.warm_up))
     if not parts:
         raise EmptyVideoError(f"{path} holds no frame after {section.start:g} s")
     return concatenate(parts)

@@ -276,8 +276,8 @@ class _Content:
         width, height = self.size or _UNKNOWN
         with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is not seen
             scaled = points / np.array([width, height, 1], dtype=np.float32)
-            seen = (self._pick(self.confidence[start:end], component) > 0) & np.isfinite(scaled).all(axis=-1)
-        return np.where(seen[..., None], scaled, np.float32(np.nan))
+            is_seen = (self._pick(self.confidence[start:end], component) > 0) & np.isfinite(scaled).all(axis=-1)
+        return np.where(is_seen[..., None], scaled, np.float32(np.nan))
 
     def _pick(self, array: NDArray[np.float32], component: str) -> Points:
         columns = np.array(self.columns[component], dtype=int)

@@ -114,13 +114,13 @@ def shoulder_width(landmarks: Landmarks) -> float:
     return max(0.02, float(np.median(np.hypot(across[:, 0] * landmarks.aspect, across[:, 1]))))
 
 
-def _steady(places: NDArray[np.float32], reach: int = 2) -> NDArray[np.float32]:
-    """Take the median of (T, 2, 2) places over ±`reach` frames, against jitter; NaN stays NaN."""
-    ends = np.repeat(places[:1], reach, axis=0), np.repeat(places[-1:], reach, axis=0)
-    around = np.sort(sliding_window_view(np.concatenate([ends[0], places, ends[1]]), 2 * reach + 1, axis=0), axis=-1)
+def _steady(locations: NDArray[np.float32], reach: int = 2) -> NDArray[np.float32]:
+    """Take the median of (T, 2, 2) locations over ±`reach` frames, against jitter; NaN stays NaN."""
+    ends = np.repeat(locations[:1], reach, axis=0), np.repeat(locations[-1:], reach, axis=0)
+    around = np.sort(sliding_window_view(np.concatenate([ends[0], locations, ends[1]]), 2 * reach + 1, axis=0), axis=-1)
     count = np.isfinite(around).sum(axis=-1)
     middle = np.take_along_axis(around, (np.maximum(count - 1, 0) // 2)[..., None], axis=-1)[..., 0]
-    return np.where(np.isnan(places), np.float32(np.nan), middle)
+    return np.where(np.isnan(locations), np.float32(np.nan), middle)
 
 
 Hand = Literal["left", "right"]

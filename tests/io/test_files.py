@@ -143,9 +143,9 @@ def test_a_long_name_of_any_letters_can_be_written(tmp_path: Path) -> None:
 def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, path: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     for refusing in (atomic_write(tmp_path / path), Outputs()):
-        with pytest.raises(OutputError), refusing as gate:
-            if isinstance(gate, Outputs):
-                gate.claim(tmp_path / path)
+        with pytest.raises(OutputError), refusing as writing:
+            if isinstance(writing, Outputs):
+                writing.claim(tmp_path / path)
     assert not (tmp_path / path).is_file()
 
 
@@ -189,7 +189,7 @@ def test_temporary_files_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
 
 
 def write(path: Path, text: str, inputs: Sequence[Path] = (), *, force: bool = False) -> None:
-    """Do as a verb does: claim first, write later."""
+    """Do as a command does: claim first, write later."""
     with Outputs(inputs, force=force) as outputs:
         target = outputs.claim(path)
         with atomic_write(target) as temporary:

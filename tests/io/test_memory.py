@@ -89,7 +89,7 @@ library.fclose(file)
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked")
 @pytest.mark.parametrize("manner", ["shared", "as usual"])
 def test_threads_share_one_heap_where_it_is_asked_for(manner: str, tmp_path: Path) -> None:
-    told = tmp_path / "heaps.xml"
-    subprocess.run([sys.executable, "-c", _HEAPS, manner, str(told)], check=True)
-    heaps = told.read_text().count("<heap nr=")
+    heap_report = tmp_path / "heaps.xml"
+    subprocess.run([sys.executable, "-c", _HEAPS, manner, str(heap_report)], check=True)
+    heaps = heap_report.read_text().count("<heap nr=")
     assert heaps == 1 if manner == "shared" else heaps > 1

@@ -216,7 +216,7 @@ def test_progress_of_items_arrives() -> None:
 
 
 def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Path) -> None:
-    target = tmp_path / "film.txt"
+    target = tmp_path / "video.txt"
     writes = (
         f"(lambda opened: (opened.__enter__().write_text('half'), __import__('time').sleep(600)))"
         f"(__import__('signspot.io.files', fromlist=['_']).atomic_write({str(target)!r}))"

@@ -95,8 +95,8 @@ def _json(content: bytes, chance: random.Random) -> bytes:
 
 def _json_line(content: bytes, chance: random.Random) -> bytes:
     lines = content.split(b"\n")
-    place = chance.randrange(len(lines))
-    lines[place] = _json(lines[place], chance)
+    index = chance.randrange(len(lines))
+    lines[index] = _json(lines[index], chance)
     return b"\n".join(lines)
 
 
@@ -111,9 +111,9 @@ def _changed(value: Any, chance: random.Random) -> Any:
             return value | {chance.choice([*value, "x", "\ud800", "../x"]): value[key]}
         return value | {key: _changed(value[key], chance)}
     if isinstance(value, list) and value and chance.random() < 0.85:
-        place = chance.randrange(len(value))
-        new = [] if way < 0.1 else [value[place]] * 2 if way < 0.2 else [_changed(value[place], chance)]
-        return [*value[:place], *new, *value[place + 1 :]]
+        index = chance.randrange(len(value))
+        new = [] if way < 0.1 else [value[index]] * 2 if way < 0.2 else [_changed(value[index], chance)]
+        return [*value[:index], *new, *value[index + 1 :]]
     return chance.choice(VALUES)
 
 
@@ -142,7 +142,7 @@ def _sqlite_cell(content: bytes, chance: random.Random) -> bytes:
             change = chance.choice((f'drop table "{table}"', f'alter table "{table}" rename column "{column}" to "zz"'))
             connection.execute(change)
         else:
-            value = chance.choice([each for each in VALUES if not isinstance(each, list | dict)] + [b"\xff\xfe"])
+            value = chance.choice([*(value for value in VALUES if not isinstance(value, list | dict)), b"\xff\xfe"])
             row = chance.choice([row for (row,) in connection.execute(f'select rowid from "{table}"')] or [0])
             with contextlib.suppress(OverflowError, UnicodeEncodeError):
                 connection.execute(f'update or ignore "{table}" set "{column}" = ? where rowid = ?', (value, row))

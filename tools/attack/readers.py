@@ -1,4 +1,4 @@
-"""Mutated files against every reader: only a SignspotError may come out, within a minute and a gigabyte.
+"""Mutated files against every reader: only a SignspotError may come out, within minutes and a gigabyte.
 
 `read_mutated` makes one failing input again.
 """
@@ -88,7 +88,7 @@ def read_mutated(name: str, number: int, seed: int, folder: Path) -> None:
 
 
 def read_endless(names: Iterable[str], folder: Path) -> Outcome:
-    """A file of eight gigabytes that begins as it should is refused, or read, within `MEMORY` and a minute."""
+    """A file of eight gigabytes that begins as it should is refused, or read, within `MEMORY` and minutes."""
     outcome = Outcome("endless files")
     for address_space in (MEMORY, ENDLESS + MEMORY):
         with make_sandbox(address_space) as sandbox:
@@ -120,8 +120,8 @@ def read_file(name: str, path: Path) -> None:
 def _memory(kind: str) -> int:
     """Bytes that this process takes (VmRSS), or took at most (VmHWM); 0 where the system does not say."""
     with suppress(OSError):
-        found = re.search(rf"^{kind}:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
-        return int(found[1]) << 10 if found else 0
+        match = re.search(rf"^{kind}:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+        return int(match[1]) << 10 if match else 0
     return 0
 
 
