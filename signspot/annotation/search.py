@@ -91,7 +91,7 @@ class WordSearcher:
         candidates = [
             self._candidate(query, rank, spotting, by_exemplar, negatives) for rank, spotting in enumerate(spottings, 1)
         ]
-        highest = max(by_exemplar.highest(query.window))
+        (highest,) = ScoresOverTime(result.times, result.word_curve(query.word)[None]).highest(query.window)
         return query.answered(highest, [chance[word] for word in negatives if word in chance]), candidates
 
     def _candidate(

@@ -149,8 +149,7 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
     for row, word in enumerate(words):
         colour = COLOURS[row % len(COLOURS)]
         own = [each for each in shown if each.word == word]
-        rows = result.gallery.words[word].tolist()
-        scores = result.matcher.scores(rows).max(axis=0)[inside]
+        scores = result.word_curve(word)[inside]
         top = row + 0.4 - 0.8 * np.clip((scores - _FLOOR) / (1 - _FLOOR), 0, 1)
         axes.fill_between(result.times[inside], row + 0.4, top, color=colour, alpha=0.35, lw=0)
         for each in own:

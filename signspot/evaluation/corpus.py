@@ -196,9 +196,8 @@ def _look_up(
     scores = np.stack([found.curve(number) for number in range(len(exemplars))], axis=1)
     for query in queries:
         window = slice(*np.searchsorted(times, (query.span.start, query.span.end + 1e-9)).tolist())
-        columns = [column for column, exemplar in enumerate(exemplars) if exemplar.word == query.word]
         retrieval.add(query.word, query.times, scores[window], times[window])
-        peak = times[window][scores[window][:, columns].max(axis=1).argmax()]
+        peak = times[window][found.word_curve(query.word)[window].argmax()]
         localised.add(query.word, float(Tolerance().accepts(peak, query.times)))
 
 

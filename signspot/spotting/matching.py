@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import EncoderMismatchError, TrackError
 
@@ -81,6 +82,9 @@ class Matcher(Protocol):
     def as_scores(self, compared: Scores) -> Scores:
         """Scores in [0, 1] of numbers that `compared` gave, or of the best of them, in place."""
 
+    def fuse(self, compared: Scores, gallery: Gallery, word: str, out: Scores) -> None:
+        """The (T,) scores of a word, in `out`, of the (R, T) numbers that `compared` gave for its rows."""
+
     def spans(self, curves: Scores, words: Indices, rows: Indices, steps: Indices) -> Spans:
         """Starts and ends of the signs at some time steps.
 
@@ -112,6 +116,10 @@ class EmbeddingMatcher:
     def as_scores(self, compared: Scores) -> Scores:
         """As `Matcher.as_scores`."""
         return cosines_to_scores(compared)
+
+    def fuse(self, compared: Scores, gallery: Gallery, word: str, out: Scores) -> None:
+        """As `Matcher.fuse`: the highest similarity (Sec. 3.3)."""
+        cosines_to_scores(compared.max(axis=0, out=out))
 
     def spans(self, curves: Scores, words: Indices, rows: Indices, steps: Indices) -> Spans:
         """As `Matcher.spans`."""
@@ -162,6 +170,23 @@ class AlignmentMatcher:
     def as_scores(self, compared: Scores) -> Scores:
         """As `Matcher.as_scores`: they are scores."""
         return compared
+
+    def fuse(self, compared: Scores, gallery: Gallery, word: str, out: Scores) -> None:
+        """As `Matcher.fuse`: what all exemplars resemble is surer than what a single one does.
+
+        Of an exemplar and its mirror image the higher score counts; exemplars of a variant have the power mean of
+        their scores, and of variants the best counts. Powers of 1, 2, 4 and 8 are alike in experiments/results/lsp.md;
+        with 4, one exemplar that fits still counts among many that do not.
+        """
+        exemplars = gallery.rows[gallery.words[word]]
+        first = np.flatnonzero(np.diff(exemplars, prepend=-1))  # row of each exemplar
+        if len(first) == 1:
+            compared.max(axis=0, out=out)
+            return
+        powers = np.square(np.square(np.maximum.reduceat(compared, first, axis=0)))
+        variants = np.array([gallery.exemplars[number].variant for number in exemplars[first]])
+        means = [powers[variants == variant].mean(axis=0) for variant in dict.fromkeys(variants.tolist())]
+        np.sqrt(np.sqrt(np.max(means, axis=0)), out=out)
 
     def spans(self, curves: Scores, words: Indices, rows: Indices, steps: Indices) -> Spans:
         """As `Matcher.spans`."""

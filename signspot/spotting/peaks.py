@@ -1,8 +1,8 @@
-"""Curves and their peaks: the best score of a word at every time step, and the peaks above a threshold.
+"""Curves and their peaks: the score of a word at every time step, and the peaks above a threshold.
 
-A curve is the best score of a word over its exemplars and their mirror images. Every peak gets the span of its sign,
-and of peaks that overlap only the best is kept. Curves of many words are processed at once: a loop over words would
-take longer than comparing their exemplars.
+A curve is the score of a word by all its exemplars and their mirror images. Every peak gets the span of its sign, and
+of peaks that overlap only the best is kept. Curves of many words are processed at once: a loop over words would take
+longer than comparing their exemplars.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class Peaks:
 
 @dataclass(frozen=True)
 class CurveBlock:
-    """The best scores of some words at every time step."""
+    """The scores of some words at every time step."""
 
     words: tuple[str, ...]  # W of them
     scores: Scores  # (W, T)
@@ -85,7 +85,7 @@ class CurveBlock:
         return np.concatenate(self.word_rows)
 
     def best_rows(self, words: Indices, steps: Indices) -> Indices:
-        """(P,) which row of the gallery gave the score of each of (P,) words, by number, at (P,) time steps."""
+        """(P,) which row of the gallery fits best of each of (P,) words, by number, at (P,) time steps."""
         candidates = self._table[words]
         scores = self.matcher.as_scores(self.compared[candidates, steps[:, None]])  # of a copy
         rows: Indices = self._joined[candidates[np.arange(len(candidates)), scores.argmax(axis=1)]]
@@ -118,7 +118,7 @@ class CurveBlock:
 def curve_blocks(
     matcher: Matcher, gallery: Gallery, *, lasting: bool = True, apart: bool = False
 ) -> Iterator[CurveBlock]:
-    """The best scores of all words over their exemplars, some words at a time, in the order of the gallery.
+    """The scores of all words, fused from those of their exemplars, some words at a time, in the order of the gallery.
 
     Args:
         matcher: of the gallery's rows.
@@ -138,12 +138,11 @@ def curve_blocks(
         if not apart:
             compared = matcher.compared(np.concatenate(word_rows).tolist(), compared)
         first = 0
-        for rows, curve in zip(word_rows, scores, strict=True):
+        for word, rows, curve in zip(words, word_rows, scores, strict=True):
             part = compared[first : first + len(rows)]
             if apart:
                 matcher.compared(rows.tolist(), part)
-            part.max(axis=0, out=curve)
-            matcher.as_scores(curve)
+            matcher.fuse(part, gallery, word, curve)
             first += len(rows)
         yield CurveBlock(tuple(words), scores, word_rows, compared, matcher)
 

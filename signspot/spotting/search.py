@@ -75,6 +75,18 @@ class SearchResult:
         best: Scores = self.matcher.scores(np.flatnonzero(self.gallery.rows == exemplar).tolist()).max(axis=0)
         return best
 
+    def word_curve(self, word: str) -> Scores:
+        """(T,) the score of a word at every time step, by all its exemplars."""
+        curve: Scores
+        for block in self.blocks:
+            if word in block.words:
+                curve = block.scores[block.words.index(word)]
+                return curve
+        rows = self.gallery.words[word].tolist()
+        curve = np.empty(len(self.times), np.float32)
+        self.matcher.fuse(self.matcher.compared(rows), self.gallery, word, curve)
+        return curve
+
     def exemplar_curves(self, word: str) -> Scores:
         """(E, T) the scores of each exemplar of a word at every time step, as `curve` has them."""
         rows = self.gallery.words[word]
@@ -88,7 +100,7 @@ class SearchResult:
         rows = []
         for word in list(dict.fromkeys([*(s.word for s in self.spottings), *self.thresholds]))[:_SHOWN_WORDS]:
             times = (f"{s.start:.2f}–{s.end:.2f} s, {s.score:.2f}" for s in self.spottings if s.word == word)
-            scores = self.exemplar_curves(word).max(axis=0).tolist()
+            scores = self.word_curve(word).tolist()
             curve = html.curve(scores, self.thresholds[word], f"scores of {word}")
             rows.append((html.text(word), "<br>".join(times), curve))
         return html.table(("word", "spottings", f"score over {self.duration:.1f} s"), rows)
@@ -96,7 +108,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class WordScores:
-    """The best score of each word over its exemplars, at the time steps of a track or of a part of it."""
+    """The score of each word, by all its exemplars, at the time steps of a track or of a part of it."""
 
     times: NDArray[np.float64]  # (T,) seconds
     scores: Mapping[str, Scores]  # word → (T,)
@@ -178,7 +190,7 @@ class Search:
         return best
 
     def word_scores(self, gallery: Gallery) -> WordScores:
-        """The best score of each word at every time step; no peaks, no spans."""
+        """The score of each word at every time step; no peaks, no spans."""
         matcher = self.matcher(gallery)
         blocks = curve_blocks(matcher, gallery) if len(matcher.times) else ()
         pairs = (pair for block in blocks for pair in zip(block.words, block.scores, strict=True))

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signspot.embedding.exemplars import Gallery
 from signspot.embedding.refine import Windows
 from signspot.errors import EncoderMismatchError, TrackError
 from signspot.spotting import matching
 from signspot.spotting.matching import (
+    AlignmentMatcher,
     EmbeddingMatcher,
     StepCosts,
     exemplar_scores,
@@ -16,6 +18,7 @@ from signspot.spotting.matching import (
     path_starts,
     warping_costs,
 )
+from signspot.types import Exemplar
 
 STEPS = StepCosts((0.2, 0.0, 0.1))
 # A squared distance of codes of size s is a sum of float32 products, wrong by some 1e-7 s²; its root, near 0, by 1e-3.
@@ -93,6 +96,25 @@ def test_how_a_track_is_cut_makes_no_difference(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(matching, "_FRAMES", 7)
     monkeypatch.setattr(matching, "_ROWS", 1)
     assert path_costs(codes, exemplars) == pytest.approx(whole, abs=ROUNDING)
+
+
+def test_exemplars_that_agree_beat_one_that_fits_by_itself() -> None:
+    """Scores 0.9 and 0.3 of one variant: the fourth root of (0.6561 + 0.0081) / 2; a variant with 0.8 is better."""
+    scores = np.array([[0.9, 0.7], [0.1, 0.2], [0.2, 0.7], [0.3, 0.1], [0.8, 0.1]], np.float32)
+
+    def fused(*variants: str) -> list[float]:
+        exemplars = [Exemplar("tree", str(number), variant=variant) for number, variant in enumerate(variants)]
+        rows = np.array([0, 0, 1, 1, 2])[: 2 * len(variants) - (len(variants) == 3)]
+        gallery = Gallery(tuple(exemplars), np.zeros((len(rows), 1), np.float32), rows, rows < 0)
+        matcher = AlignmentMatcher(np.zeros((2, 1)), np.arange(2.0), np.zeros((len(rows), 1, 1)), 1.0)
+        out = np.empty(2, np.float32)
+        matcher.fuse(scores[: len(rows)], gallery, "tree", out)
+        return out.tolist()
+
+    assert fused("") == pytest.approx([0.9, 0.7])
+    assert fused("", "") == pytest.approx([0.3321**0.25, 0.7])
+    assert fused("one", "one", "two") == pytest.approx([0.8, 0.7])
+    assert fused("one", "two", "one") == pytest.approx([((0.6561 + 0.4096) / 2) ** 0.25, 0.7])
 
 
 @pytest.mark.parametrize("speed", [0.6, 1.0, 2.0, 2.8])
