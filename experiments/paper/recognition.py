@@ -210,15 +210,13 @@ class LipReadCorpus(LabelledCorpus):
 
     def __init__(self, number: int, setup: Setup):
         """Prepare; the setup's trunk and embedding learn from labels off the lips."""
-        least = {"least.mouthing": LIPS_LEAST}
+        trunk = changed(setup.size.trunk, {"clips.least.mouthing": LIPS_LEAST})
         size = replace(
-            setup.size,
-            trunk=changed(setup.size.trunk, {f"clips.{name}": value for name, value in least.items()}),
-            embedding=changed(setup.size.embedding, {f"items.{name}": value for name, value in least.items()}),
+            setup.size, trunk=trunk, embedding=changed(setup.size.embedding, {"items.least.mouthing": LIPS_LEAST})
         )
         name = f"{LIPS} {load_mouthing(LIPS).hash}"
         super().__init__(number, _with_labels(setup, name, lambda _: self._mouthings, size), None)
-        self.embeddings = Embeddings(self.setup, number)
+        self.embeddings, self.unlabelled = Embeddings(self.setup, number), setup
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -561,7 +559,7 @@ def story_retrieval(corpora: Sequence[LipReadCorpus], seeds: int) -> Table:
     lips = [corpus.embeddings for corpus in corpora]
     tested = "truth" if all(corpus.setup.has_truth for corpus in corpora) else "mouthings"
     others = {
-        name: [Embeddings(_with_labels(corpus.setup, name, find), corpus.number) for corpus in corpora]
+        name: [Embeddings(_with_labels(corpus.unlabelled, name, find), corpus.number) for corpus in corpora]
         for name, find in (
             ("every mouthed sign, by the truth", true_mouthings),
             ("subtitles alone: the middle of their time", subtitle_middles),
