@@ -337,6 +337,7 @@ function follow() {
 }
 
 async function keepExemplar() {
+  document.activeElement.blur(); // what is typed into a field is stored first
   const word = form.elements.word.value.trim(), body = { video: data.video, start: chosen.start, end: chosen.end, word };
   const made = await busy(ask("POST", `/api/dictionaries/${path(dictionary.value)}/cut`, body), t("cutting"));
   notify(t("kept_exemplar", { id: made.id, dictionary: dictionary.value }));
@@ -416,6 +417,8 @@ if (data.video) {
   if (form) {
     form.addEventListener("change", readForm);
     form.addEventListener("submit", (event) => event.preventDefault());
+    // A field that is left may change the timeline above, so that the button moves away from the pointer before the click.
+    form.addEventListener("mousedown", (event) => { if (event.target.closest("button")) event.preventDefault(); });
     const keep = document.getElementById("keep");
     if (keep) clickOnce(keep, keepExemplar);
     for (const [id, act] of [["add-sign", addHere], ["delete-sign", () => remove(chosen)], ["undo", undo], ["redo", redo]]) document.getElementById(id).addEventListener("click", act);

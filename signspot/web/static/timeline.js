@@ -10,13 +10,14 @@ export function keepFinger(handle) {
   handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
 }
 
-// Follows the pointer from `pointerdown` on: `move(event)` for each movement, `end(moved)` once.
-export function drag(handle, move, end = () => {}) {
+// Follows the pointer: `begin()` at `pointerdown`, `move(event, x of the beginning)` for each movement, `end(moved)` once.
+function drag(handle, move, end = () => {}, begin = () => {}) {
   handle.addEventListener("pointerdown", (event) => {
     if (event.button) return;
     event.preventDefault();
     event.stopPropagation();
     handle.setPointerCapture(event.pointerId);
+    begin();
     const began = event.clientX;
     let moved = false;
     const follow = (next) => { moved = moved || Math.abs(next.clientX - began) > 3; if (moved) move(next, began); };
@@ -30,13 +31,14 @@ export class Timeline {
   constructor(root, duration, hooks) {
     Object.assign(this, { root, duration: Math.max(duration, FRAME), hooks, signs: [], tiers: [], chosen: null, time: 0, from: 0, to: Math.max(duration, FRAME) });
     this.editable = Boolean(hooks.change);
+    this.held = this.outdated = false;
     this.overview = svg(root, "svg", { class: "overview", height: OVERVIEW });
     this.axis = element("div", { class: "tier-axis", "aria-hidden": "true" });
     this.list = element("div", { class: "tiers", role: "group", "aria-label": t("timeline") });
     this.cursor = element("div", { class: "timeline-cursor" });
     root.replaceChildren(this.overview, this.axis, element("div", { class: "tier-area" }, this.list, this.cursor));
     this.list.addEventListener("wheel", (event) => { if (event.ctrlKey) { event.preventDefault(); this.zoom(event.deltaY < 0 ? 1.25 : 0.8); } }, { passive: false });
-    drag(this.overview, (event) => this.centre(this.wholeTimeAt(event.clientX)), () => {});
+    drag(this.overview, (event) => this.centre(this.wholeTimeAt(event.clientX)));
     this.overview.addEventListener("click", (event) => this.centre(this.wholeTimeAt(event.clientX)));
   }
 
@@ -82,7 +84,18 @@ export class Timeline {
   timeAt(x) { return this.from + ((x - this.list.getBoundingClientRect().left - this.left) / this.width) * (this.to - this.from); }
   wholeTimeAt(x) { const box = this.overview.getBoundingClientRect(); return ((x - box.left) / box.width) * this.duration; }
 
+  // Drags a part of the tiers. Nothing is drawn anew meanwhile: a pointer would lose the element that it holds.
+  hold(handle, move, end) {
+    drag(handle, move, (moved) => {
+      this.held = false;
+      end(moved);
+      if (this.outdated) this.draw();
+    }, () => { this.held = true; });
+  }
+
   draw() {
+    this.outdated = this.held;
+    if (this.held) return;
     const focused = document.activeElement && this.root.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
     this.drawOverview();
     this.drawAxis();
@@ -125,7 +138,7 @@ export class Timeline {
     let added = null;
     if (this.editable) {
       let from = 0;
-      drag(strip, (event, began) => {
+      this.hold(strip, (event, began) => {
         from = this.timeAt(began);
         added = added || svg(strip, "rect", { class: "sign new", y: 3, height: ROW - 6 });
         const [a, b] = [from, this.timeAt(event.clientX)].sort((x, y) => x - y);
@@ -149,7 +162,7 @@ export class Timeline {
     if (this.editable) {
       keepFinger(block);
       let shifted = 0;
-      drag(block, (event, began) => { shifted = this.timeAt(event.clientX) - this.timeAt(began); bar.setAttribute("transform", `translate(${this.position(this.from + shifted)} 0)`); }, (moved) => (moved ? move(shifted) : this.hooks.choose(sign)));
+      this.hold(block, (event, began) => { shifted = this.timeAt(event.clientX) - this.timeAt(began); bar.setAttribute("transform", `translate(${this.position(this.from + shifted)} 0)`); }, (moved) => (moved ? move(shifted) : this.hooks.choose(sign)));
     } else block.addEventListener("pointerup", () => this.hooks.choose(sign));
     block.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") this.key(event, () => this.hooks.choose(sign));
@@ -160,9 +173,10 @@ export class Timeline {
     if (this.editable && sign === this.chosen) for (const side of ["start", "end"]) this.edge(strip, sign, side);
   }
 
-  // A boundary of the chosen sign, dragged or moved by arrow keys, a frame at a time. It is taken hold of outside, so that a short sign has two.
+  // A boundary of the chosen sign, dragged or moved by arrow keys, a frame at a time. It is taken hold of outside, so that a short sign
+  // has two, or inside where the timeline ends.
   edge(strip, sign, side) {
-    const x = this.position(sign[side]), out = side === "start" ? -1 : 1;
+    const x = this.position(sign[side]), outside = side === "start" ? -1 : 1, out = x + 16 * outside < 0 || x + 16 * outside > this.width ? -outside : outside;
     const handle = svg(strip, "g", { class: "edge", "data-edge": side, "data-focus": side, transform: `translate(${x} 0)`, tabindex: 0, role: "slider", "aria-label": t(side + "_of"), "aria-valuenow": sign[side].toFixed(2), "aria-valuemin": 0, "aria-valuemax": this.duration.toFixed(2) });
     svg(handle, "rect", { class: "edge-area", x: out < 0 ? -16 : 0, width: 16, height: ROW });
     svg(handle, "path", { d: `M 0 2 h ${7 * out} v ${ROW - 4} h ${-7 * out} z` });
@@ -171,7 +185,7 @@ export class Timeline {
     const set = (seconds) => this.hooks.change(sign, { [side]: round(limit(seconds)) });
     keepFinger(handle);
     handle.addEventListener("click", (event) => event.stopPropagation());
-    drag(handle, (event) => { value = limit(this.timeAt(event.clientX)); handle.setAttribute("transform", `translate(${this.position(value)} 0)`); }, (moved) => (moved ? set(value) : handle.focus()));
+    this.hold(handle, (event) => { value = limit(this.timeAt(event.clientX)); handle.setAttribute("transform", `translate(${this.position(value)} 0)`); }, (moved) => (moved ? set(value) : handle.focus()));
     handle.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -FRAME, ArrowRight: FRAME }[event.key];
       if (step) this.key(event, () => set(sign[side] + step));
