@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 _START = 120.0  # seconds within which the child must be ready, on the busiest machine
 _GRACE = 5  # seconds after the deadline at which the child ends itself, if its parent did not
+_END = 60.0  # seconds within which a killed child ends
 _PAUSE = 0.2  # seconds between two progress reports
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -123,7 +124,10 @@ class Sandbox:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait()
+            try:
+                process.wait(_END)
+            except subprocess.TimeoutExpired:  # it waits for a disk that does not answer
+                logger.warning("the process %d for untrusted files did not end in %g s", process.pid, _END)
 
     def __enter__(self) -> Self:
         return self

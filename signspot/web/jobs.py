@@ -28,6 +28,7 @@ ACTIVE = ("waiting", "running")
 _MOST_ATTEMPTS = 5  # of a job during which the server was killed
 _POLL = 2.0  # seconds between two queries for jobs that another server of the folder added
 _PAUSE = 2.0  # seconds before a failed step is tried again
+_STOP = 60.0  # seconds within which the thread ends whose job was ended
 _LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=32 << 30, file_size=1 << 40)  # of one job
 
 
@@ -127,7 +128,13 @@ class Jobs:
         """Stop the running job; it waits for the next server."""
         self._stop.set()
         self._wake_up.set()
+        deadline = time.monotonic() + _STOP
         while self._thread is not None and self._thread.is_alive():
+            if time.monotonic() > deadline:
+                logger.warning(
+                    "the thread that runs jobs did not end in %g s (job: %s)", _STOP, self._running or "none"
+                )
+                return
             self._sandbox.close()
             self._thread.join(0.2)
 

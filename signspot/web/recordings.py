@@ -272,6 +272,8 @@ class Recordings:
             self._idle.clear()
         for recording in recordings:
             recording.end()
+            if (process := recording.process) is not None:
+                process.close()  # whoever waits for its landmarks gets an error
         for process in idle:
             process.close()
 

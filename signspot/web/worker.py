@@ -4,6 +4,7 @@
 `SandboxStartError`: the request is answered 503, nothing is decoded in the server, and the next request tries again.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import and_, select, update
 
 from signspot.annotation.store import Database
-from signspot.errors import EmptyVideoError, FormatError, LandmarksError, SignspotError, VideoError
+from signspot.errors import EmptyVideoError, FormatError, LandmarksError, SandboxStartError, SignspotError, VideoError
 from signspot.io.checks import parse_json, quoted
 from signspot.io.progress import Progress, silent
 from signspot.io.sandbox import Limits, Sandbox
@@ -46,6 +47,9 @@ _SCAN = 0xDA  # the JPEG marker after which there are no headers
 _NO_LENGTH = frozenset({0x00, 0x01, 0xFF, *range(0xD0, 0xD8)})  # JPEG markers, and bytes of data, without a length
 _BLANK = (480, 640, 3)  # of the frame with which the models are loaded
 _REPORT = 0.3  # seconds between two progress reports of a job
+_STOP = 30.0  # seconds within which calls end whose child was ended
+
+logger = logging.getLogger(__name__)
 
 
 class Worker:
@@ -55,15 +59,18 @@ class Worker:
         self._idle = [Sandbox(limits) for _ in range(children)]
         self._all = tuple(self._idle)
         self._free = threading.Semaphore(children)
+        self._closed = False
 
     def call(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Run a function of this module in a child; `progress` and `seconds` as `Sandbox.call` takes them.
 
         Raises:
-            SandboxStartError: no child can be started; nothing was read.
+            SandboxStartError: no child can be started, or the server stops; nothing was read.
             SandboxLimitError: it took too long or too much memory, or crashed.
         """
         with self._free:
+            if self._closed:
+                raise SandboxStartError("the server stops: nothing was read")
             sandbox = self._idle.pop()
             try:
                 return sandbox.call(f"{function.__module__}:{function.__name__}", *args, **options)
@@ -71,9 +78,18 @@ class Worker:
                 self._idle.append(sandbox)
 
     def close(self) -> None:
-        """End the children."""
-        for sandbox in self._all:
-            sandbox.close()
+        """End the children and the calls that wait for them; later calls are refused."""
+        self._closed = True
+        deadline = time.monotonic() + _STOP
+        while True:
+            for sandbox in self._all:
+                sandbox.close()
+            if len(self._idle) == len(self._all):
+                return
+            if time.monotonic() > deadline:
+                logger.warning("work on %d files did not end in %g s", len(self._all) - len(self._idle), _STOP)
+                return
+            time.sleep(0.05)
 
 
 def check_upload(path: Path, name: str) -> dict[str, Any]:

@@ -3,17 +3,19 @@
 import asyncio
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -21,8 +23,9 @@ from playwright.sync_api import Browser, Dialog, Locator, Page, Playwright, expe
 
 from signspot.web.access import AccessPolicy
 
+T = TypeVar("T")
 CHROMIUM = "/usr/bin/chromium"
-LIMIT = 300_000  # milliseconds for anything that a page is waited for, on the busiest machine
+LIMIT = 180_000  # milliseconds for anything that a test waits for, on the busiest machine
 expect.set_options(timeout=LIMIT)
 
 ROOT = Path(__file__).parent.parent.parent
@@ -137,7 +140,8 @@ class Server(Client):
     def stop(self) -> None:
         assert self._thread is not None
         self._server.should_exit = True
-        self._thread.join()
+        self._thread.join(LIMIT / 1000)
+        assert not self._thread.is_alive(), f"the server of {self.folder} does not stop"
 
 
 @dataclass
@@ -156,6 +160,9 @@ class ServerProcess(Client):
         command = [*self.prefix, sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment)
         assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], LIMIT / 1000)[0]:
+            self.process.kill()
+            raise AssertionError(f"the server of {self.folder} does not say its address")
         self.address = self.process.stdout.readline().strip().rstrip("/")
         self.port = int(self.address.rpartition(":")[2])
         return self
@@ -164,8 +171,12 @@ class ServerProcess(Client):
         assert self.process is not None
         assert self.process.stdout is not None
         self.process.send_signal(number)
-        self.process.wait(LIMIT / 1000)
-        self.process.stdout.close()
+        try:
+            self.process.wait(LIMIT / 1000)
+        finally:
+            self.process.kill()
+            self.process.wait(LIMIT / 1000)
+            self.process.stdout.close()
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -174,6 +185,15 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+
+
+def wait_for(condition: Callable[[], T], what: str) -> T:
+    """Ask again and again until the answer is true, and return it."""
+    deadline = time.monotonic() + LIMIT / 1000
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}: {answer}"
+        time.sleep(0.05)
+    return answer
 
 
 def render_sign(path: Path, landmarks: Any) -> None:

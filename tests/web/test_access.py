@@ -16,7 +16,7 @@ import pytest
 from signspot.web.access import MOST_UPLOADS, AccessPolicy, Role
 from signspot.web.app import addresses, bind
 
-from .conftest import Server
+from .conftest import Server, wait_for
 
 PAGES = ("/", "/spot?video=news.mp4", "/sign", "/verify", "/dictionary", "/compare", "/requests")
 
@@ -190,18 +190,13 @@ def test_a_client_sends_few_files_at_once(server: Server) -> None:
     try:
         for connection in hanging:
             connection.sendall(head.encode())
-        status = 200
-        while status != 429:  # until all of them have arrived
-            status = server.ask("PUT", "/api/uploads/x.txt", b"x").status
-            assert status in (422, 429)
+        wait_for(lambda: server.ask("PUT", "/api/uploads/x.txt", b"x").status == 429, "all uploads to arrive")
     finally:
         for connection in hanging:
             connection.close()
-    while server.ask("PUT", "/api/uploads/x.txt", b"x").status == 429:
-        pass
+    wait_for(lambda: server.ask("PUT", "/api/uploads/x.txt", b"x").status == 422, "the uploads to be given up")
     left = server.folder / ".signspot" / "uploads"
-    while list(left.iterdir()):  # each is removed when its end is noticed
-        pass
+    wait_for(lambda: not list(left.iterdir()), "the files of uploads to be removed")
 
 
 def test_other_addresses_need_tokens() -> None:

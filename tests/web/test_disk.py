@@ -55,7 +55,9 @@ def with_file_limit(folder: Path) -> Iterator[ServerProcess]:
 
 def test_a_read_only_folder_is_refused_in_one_line(folder: Path) -> None:
     command = [*mounting(_READ_ONLY, folder), sys.executable, "-c", PROGRAM, "serve", str(folder), "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=180
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert "read-only" in done.stderr
     assert "Traceback" not in done.stderr
@@ -67,7 +69,9 @@ def test_a_full_disk_is_507_loses_nothing_and_leaves_no_part_files(on_tmpfs: Ser
     assert on_tmpfs.process is not None
     inside = ["nsenter", f"--target={on_tmpfs.process.pid}", "--mount"]
     filler = str(on_tmpfs.folder / "filler")
-    subprocess.run([*inside, "dd", "if=/dev/zero", f"of={filler}", "bs=4k"], capture_output=True)  # until it is full
+    subprocess.run(
+        [*inside, "dd", "if=/dev/zero", f"of={filler}", "bs=4k"], capture_output=True, timeout=180
+    )  # until it is full
     video = (material / "news.mp4").read_bytes()
     for address in ("/api/uploads/x.mp4", f"/api/queues/{queue}/import?name=x.csv&annotator=Ada"):
         assert on_tmpfs.ask("PUT", address, video).status == 507, address

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from signspot.web.worker import JobSettings
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.plan import CorpusOptions
 
-from .conftest import LIMIT, ServerProcess, visitor
+from .conftest import ServerProcess, visitor, wait_for
 
 _REMEMBER = """
 window.seen = [];
@@ -66,10 +65,7 @@ def test_jobs_run_in_one_server_of_a_folder(jobs: Jobs, tmp_path: Path) -> None:
 
 
 def until_state(jobs: Jobs, job: str, state: str) -> dict[str, Any]:
-    end = time.monotonic() + LIMIT / 1000
-    while jobs.get(job)["state"] != state:
-        assert time.monotonic() < end, f"waited in vain for {job} to be {state}: {jobs.get(job)}"
-        time.sleep(0.05)
+    wait_for(lambda: jobs.get(job)["state"] == state, f"the job {job} to be {state}")
     return jobs.get(job)
 
 
@@ -87,12 +83,13 @@ def line(page: Page, name: str) -> Locator:
 
 def until_running(server: ServerProcess, title: str) -> None:
     """Wait until a job is at work; a request to resume it may still be on its way."""
-    end = time.monotonic() + LIMIT / 1000
-    job: dict[str, Any] = {}
-    while not (job.get("state") == "running" and job["stage"]):
-        assert time.monotonic() < end, f"waited in vain for the job {title} to run: {job}"
+
+    def is_running() -> bool:
         job = next((listed for listed in server.ask("GET", "/api/jobs").json if listed["title"] == title), {})
         assert job.get("state") in (None, "waiting", "running", "cancelled"), job
+        return job.get("state") == "running" and bool(job["stage"])
+
+    wait_for(is_running, f"the job {title} to run")
 
 
 @pytest.fixture

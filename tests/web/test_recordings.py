@@ -3,7 +3,6 @@
 import json
 import shutil
 import struct
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +31,7 @@ from signspot.web.recordings import (
 )
 from signspot.web.worker import read_jpeg
 
-from .conftest import ROOT, Server
+from .conftest import ROOT, Server, wait_for
 
 
 def framed(frames: list[tuple[int, bytes]]) -> bytes:
@@ -89,12 +88,13 @@ def test_a_recording_is_looked_at_while_it_is_made(server: Server, material: Pat
         frames = [(round(1000 * frame.time), jpeg(frame.image)) for frame in video.resampled(25.0)]
     assert server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track is there
     address = "/api/recordings/" + server.ask("POST", "/api/recordings").json["id"]
-    status: dict[str, Any] = {"processed": False}
-    at = -100_000
-    while not status["processed"]:  # the countdown: models are loaded
-        at += 500
-        status = server.ask("PUT", f"{address}/frames", framed([(at, frames[0][1])])).json
-        time.sleep(0.3)
+    countdown = iter(range(-200_000, 0, 500))
+
+    def is_processed() -> bool:
+        frame = framed([(next(countdown), frames[0][1])])
+        return bool(server.ask("PUT", f"{address}/frames", frame).json["processed"])
+
+    wait_for(is_processed, "the models to be loaded")
     for frame in frames:
         assert server.ask("PUT", f"{address}/frames", framed([frame])).status == 200
     result = server.ask("POST", f"{address}/search?dictionary=dictionary").json

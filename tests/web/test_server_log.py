@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .conftest import ServerProcess
+from .conftest import ServerProcess, wait_for
 
 
 def begin_upload(server: ServerProcess) -> socket.socket:
@@ -20,9 +20,13 @@ def begin_upload(server: ServerProcess) -> socket.socket:
 def wait_for_uploads(server: ServerProcess, count: int) -> None:
     """Wait until the server holds so many unfinished uploads."""
     folder = server.folder / ".signspot" / "uploads"
-    while (len(list(folder.iterdir())) if folder.is_dir() else 0) != count:
+
+    def is_reached() -> bool:
         assert server.process is not None
         assert server.process.poll() is None
+        return (len(list(folder.iterdir())) if folder.is_dir() else 0) == count
+
+    wait_for(is_reached, f"{count} unfinished uploads")
 
 
 def test_aborted_uploads_and_ctrl_c_with_open_recordings_leave_no_traceback(tmp_path: Path) -> None:

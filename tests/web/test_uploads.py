@@ -55,7 +55,7 @@ def test_a_video_comes_in_and_replaces_nothing(server: Server, material: Path) -
 
 def test_what_a_killed_server_was_sent_is_removed_by_the_next(tmp_path: Path) -> None:
     """Recordings show people: none stays in a folder that nobody looks at."""
-    dead = subprocess.run([sys.executable, "-c", _RECEIVE, str(tmp_path)], capture_output=True, text=True)
+    dead = subprocess.run([sys.executable, "-c", _RECEIVE, str(tmp_path)], capture_output=True, text=True, timeout=180)
     assert dead.returncode == -signal.SIGKILL, dead.stderr
     (left,) = (tmp_path / ".signspot" / "uploads").iterdir()
     mine = left.with_name("kept by hand.mp4")
@@ -139,7 +139,7 @@ def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
         answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 110_000)
         assert (answer.status, "too large" in answer.json["error"]) == (422, True)
         pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is told
-        with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port, timeout=60)) as connection:
             connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
             cut = connection.getresponse()
             assert (cut.status, b"too large" in cut.read()) == (422, True)
