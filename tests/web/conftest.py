@@ -8,14 +8,13 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from playwright.sync_api import Browser, Dialog, Locator, Page, Playwright, expe
 
 from signspot.web.access import AccessPolicy
 
-T = TypeVar("T")
 CHROMIUM = "/usr/bin/chromium"
 LIMIT = 180_000  # milliseconds for anything that a test waits for, on the busiest machine
 expect.set_options(timeout=LIMIT)
@@ -185,15 +183,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
-
-
-def wait_for(condition: Callable[[], T], what: str) -> T:
-    """Ask again and again until the answer is true, and return it."""
-    deadline = time.monotonic() + LIMIT / 1000
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}: {answer}"
-        time.sleep(0.05)
-    return answer
 
 
 def render_sign(path: Path, landmarks: Any) -> None:

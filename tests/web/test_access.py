@@ -15,8 +15,9 @@ import pytest
 
 from signspot.web.access import MOST_UPLOADS, AccessPolicy, Role
 from signspot.web.app import addresses, bind
+from tests.fixtures.limits import wait_until
 
-from .conftest import Server, wait_for
+from .conftest import Server
 
 PAGES = ("/", "/spot?video=news.mp4", "/sign", "/verify", "/dictionary", "/compare", "/requests")
 
@@ -190,13 +191,13 @@ def test_a_client_sends_few_files_at_once(server: Server) -> None:
     try:
         for connection in hanging:
             connection.sendall(head.encode())
-        wait_for(lambda: server.ask("PUT", "/api/uploads/x.txt", b"x").status == 429, "all uploads to arrive")
+        wait_until(lambda: server.ask("PUT", "/api/uploads/x.txt", b"x").status == 429, "all uploads to arrive")
     finally:
         for connection in hanging:
             connection.close()
-    wait_for(lambda: server.ask("PUT", "/api/uploads/x.txt", b"x").status == 422, "the uploads to be given up")
+    wait_until(lambda: server.ask("PUT", "/api/uploads/x.txt", b"x").status == 422, "the uploads to be given up")
     left = server.folder / ".signspot" / "uploads"
-    wait_for(lambda: not list(left.iterdir()), "the files of uploads to be removed")
+    wait_until(lambda: not list(left.iterdir()), "the files of uploads to be removed")
 
 
 def test_other_addresses_need_tokens() -> None:

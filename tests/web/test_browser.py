@@ -18,9 +18,10 @@ from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
 from signspot.types import Spotting
 from signspot.video.reader import open_video
+from tests.fixtures.limits import wait_until
 from tools.screenshots import write_camera_file
 
-from .conftest import LIMIT, Server, browser_with_camera, remember, render_sign, until, visitor, wait_for
+from .conftest import LIMIT, Server, browser_with_camera, remember, render_sign, until, visitor
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&amp;.mp4"
 SPOT = "/spot?video=news.mp4&dictionary=dictionary&word=river"
@@ -832,7 +833,7 @@ def saved(server: Server) -> list[dict[str, Any]]:
 
 
 def until_saved(server: Server, condition: Any) -> list[dict[str, Any]]:
-    wait_for(lambda: condition(saved(server)), "the signs to be stored")
+    wait_until(lambda: condition(saved(server)), "the signs to be stored")
     return saved(server)
 
 
@@ -1081,6 +1082,6 @@ def test_a_first_try_with_two_signs_and_a_sentence(two_signs: Path, tmp_path: Pa
         expect(page.locator(".taken")).to_have_count(0)
         assert sorted(path.name for path in server.folder.iterdir()) == stored
         assert recordings >= 5
-        wait_for(lambda: server.recordings() <= recordings - 5, "the server to forget their landmarks")
+        wait_until(lambda: server.recordings() <= recordings - 5, "the server to forget their landmarks")
         assert [url for url in outside if not url.startswith("blob:")] == [], "it works offline"
     server.stop()

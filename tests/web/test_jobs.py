@@ -17,8 +17,9 @@ from signspot.web.tables import open_database
 from signspot.web.worker import JobSettings
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.plan import CorpusOptions
+from tests.fixtures.limits import wait_until
 
-from .conftest import ServerProcess, visitor, wait_for
+from .conftest import ServerProcess, visitor
 
 _REMEMBER = """
 window.seen = [];
@@ -65,7 +66,7 @@ def test_jobs_run_in_one_server_of_a_folder(jobs: Jobs, tmp_path: Path) -> None:
 
 
 def until_state(jobs: Jobs, job: str, state: str) -> dict[str, Any]:
-    wait_for(lambda: jobs.get(job)["state"] == state, f"the job {job} to be {state}")
+    wait_until(lambda: jobs.get(job)["state"] == state, f"the job {job} to be {state}")
     return jobs.get(job)
 
 
@@ -89,7 +90,7 @@ def until_running(server: ServerProcess, title: str) -> None:
         assert job.get("state") in (None, "waiting", "running", "cancelled"), job
         return job.get("state") == "running" and bool(job["stage"])
 
-    wait_for(is_running, f"the job {title} to run")
+    wait_until(is_running, f"the job {title} to run")
 
 
 @pytest.fixture

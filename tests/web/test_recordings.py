@@ -30,8 +30,9 @@ from signspot.web.recordings import (
     thinned,
 )
 from signspot.web.worker import read_jpeg
+from tests.fixtures.limits import wait_until
 
-from .conftest import ROOT, Server, wait_for
+from .conftest import ROOT, Server
 
 
 def framed(frames: list[tuple[int, bytes]]) -> bytes:
@@ -94,7 +95,7 @@ def test_a_recording_is_looked_at_while_it_is_made(server: Server, material: Pat
         frame = framed([(next(countdown), frames[0][1])])
         return bool(server.ask("PUT", f"{address}/frames", frame).json["processed"])
 
-    wait_for(is_processed, "the models to be loaded")
+    wait_until(is_processed, "the models to be loaded")
     for frame in frames:
         assert server.ask("PUT", f"{address}/frames", framed([frame])).status == 200
     result = server.ask("POST", f"{address}/search?dictionary=dictionary").json

@@ -5,7 +5,9 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .conftest import ServerProcess, wait_for
+from tests.fixtures.limits import wait_until
+
+from .conftest import ServerProcess
 
 
 def begin_upload(server: ServerProcess) -> socket.socket:
@@ -26,7 +28,7 @@ def wait_for_uploads(server: ServerProcess, count: int) -> None:
         assert server.process.poll() is None
         return (len(list(folder.iterdir())) if folder.is_dir() else 0) == count
 
-    wait_for(is_reached, f"{count} unfinished uploads")
+    wait_until(is_reached, f"{count} unfinished uploads")
 
 
 def test_aborted_uploads_and_ctrl_c_with_open_recordings_leave_no_traceback(tmp_path: Path) -> None:
