@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.elan import read_vocabulary
@@ -137,6 +137,15 @@ def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None
         page, "() => document.getElementById('nothing').hidden && document.querySelectorAll('#words .card').length > 0"
     )
     assert len([line for line in asked if line.endswith("/frames")]) == sent, "nothing is recorded or sent again"
+    expect(page.locator("#unknown")).to_be_hidden()
+
+    def doubt(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "known": False})
+
+    page.route("**/search?*", doubt)
+    page.get_by_role("button", name="Search again").click()
+    expect(page.locator("#unknown")).to_be_visible()
 
 
 def test_landmarks_without_a_film_are_played_as_skeletons(page: Page, server: Server) -> None:

@@ -71,6 +71,7 @@ async function search() {
   early = null;
   nothing.hidden = false;
   nothing.textContent = t("searching");
+  document.getElementById("unknown").hidden = true;
   problem(null);
   const query = new URLSearchParams({ dictionary: dictionary.value });
   if (from.value !== "0" || to.value !== "100") {
@@ -101,6 +102,7 @@ function sendAgain(error, query) {
 
 function show(answer, took) {
   hint.textContent = answer.hands < 0.5 ? t("hands", { percent: Math.round(100 * answer.hands) }) : "";
+  document.getElementById("unknown").hidden = answer.known;
   document.getElementById("words").replaceChildren(...answer.words.map((word) => wordCard(answer.dictionary, word)));
   document.getElementById("locations").replaceChildren(...answer.locations.map(locationCard));
   const timing = document.getElementById("timing");
