@@ -83,14 +83,15 @@ def skeleton_clip(sign: Frames, caption: str, fps: float = 25.0) -> Clip:
         path, box = Path(folder) / "sign.mp4", box_of(sign)
         with VideoWriter(path, fps) as writer:
             for frame in sign:
-                writer.add(_still(frame, box))
-        thumbnail = image_address(_still(sign[len(sign) // 2], box), _SIDE)
+                writer.add(draw_still(frame, box))
+        thumbnail = image_address(draw_still(sign[len(sign) // 2], box), _SIDE)
         return Clip(file_address(path, "video/mp4"), caption, thumbnail)
 
 
-def _still(frame: Frames, box: Box) -> NDArray[np.uint8]:
+def draw_still(frame: Frames, box: Box | None = None) -> NDArray[np.uint8]:
+    """(H, W, 3) RGB of one (J, C) frame of landmark features."""
     image = np.full((_SIDE, _SIDE, 3), _PAPER, np.uint8)
-    left, right, top, _ = box
+    left, right, top, _ = box or box_of(frame[None])
     points = ((frame[:, :2] - (left, top)) * (_SIDE / (right - left))).round().astype(int)
     for one, two in BONES:
         if frame[one, 3] > 0 and frame[two, 3] > 0:

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from signspot.applications.faux_amis import FauxAmisOptions, compare_galleries
-from signspot.applications.feedback import Feedback, feedback_on
+from signspot.applications.feedback import feedback_on
 from signspot.applications.signs import read_sign
 from signspot.applications.variants import find_variants
 from signspot.dictionary.build import file_name
@@ -154,28 +154,20 @@ async def feedback(dictionary: str, word: str, name: str, request: Request, benc
         sign = read_sign(spotter, landmarks)
         result = feedback_on(spotter, (landmarks, sign), meant, bench.searcher.gallery(dictionary, ()))
         span = sign_segment(landmarks)
-        return {**feedback_as_json(result), "span": [round(span.start, 3), round(span.end, 3)]}
+        differences = [
+            {"parameter": item.parameter, "strength": round(item.strength, 2), "words": item.text}
+            for item in result.notable
+        ]
+        return {
+            **{name: getattr(result, name) for name in ("word", "right", "score", "rank", "of", "mirrored")},
+            "exemplar": result.exemplar.id,
+            "instead": [{"word": item.word, "score": item.score, "exemplar": item.exemplar} for item in result.instead],
+            "differences": differences,
+            "span": [round(span.start, 3), round(span.end, 3)],
+        }
 
     async with uploads.clip(bench.folder, bench.worker, name, request.stream()) as path:
         return await run_in_threadpool(work, path)
-
-
-def feedback_as_json(feedback: Feedback) -> dict[str, Any]:
-    """Feedback as the page shows it."""
-    return {
-        "word": feedback.word,
-        "right": feedback.right,
-        "score": feedback.score,
-        "rank": feedback.rank,
-        "of": feedback.of,
-        "exemplar": feedback.exemplar.id,
-        "mirrored": feedback.mirrored,
-        "instead": [{"word": item.word, "score": item.score, "exemplar": item.exemplar} for item in feedback.instead],
-        "differences": [
-            {"parameter": item.parameter, "strength": round(item.strength, 2), "words": item.text}
-            for item in feedback.notable
-        ],
-    }
 
 
 @router.get("/variants/{dictionary:path}")
@@ -194,19 +186,11 @@ def faux_amis(dictionary: str, other: str, bench: OpenWorkbench) -> list[dict[st
     """Signs of two dictionaries that look alike and mean different words, the most alike first."""
     galleries = [bench.searcher.gallery(name, ()) for name in (dictionary, other)]
     comparison = compare_galleries(bench.searcher.spotter, galleries[0], galleries[1], FauxAmisOptions())
+
+    def sign(exemplar: Exemplar) -> dict[str, Any]:
+        return {"word": exemplar.word, "exemplar": exemplar.id, "playable": bench.searcher.is_playable(exemplar)}
+
     return [
-        {
-            "one": {
-                "word": pair.first.word,
-                "exemplar": pair.first.id,
-                "playable": bench.searcher.is_playable(pair.first),
-            },
-            "other": {
-                "word": pair.second.word,
-                "exemplar": pair.second.id,
-                "playable": bench.searcher.is_playable(pair.second),
-            },
-            "cost": round(pair.cost, 3),
-        }
+        {"one": sign(pair.first), "other": sign(pair.second), "cost": round(pair.cost, 3)}
         for pair in comparison.of("other")[:_MOST_PAIRS]
     ]

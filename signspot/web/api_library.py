@@ -77,7 +77,7 @@ def show_library(bench: OpenWorkbench) -> dict[str, Any]:
 
 
 @router.put("/uploads/{name}", dependencies=[OWNER])
-async def upload(name: str, request: Request, bench: OpenWorkbench, below: str = "") -> dict[str, Any]:
+async def upload(name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
     """Take a video, a .pose file or subtitles as the raw body; it is decoded in a child process first."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > bench.options.most_bytes:
@@ -85,7 +85,7 @@ async def upload(name: str, request: Request, bench: OpenWorkbench, below: str =
     uploads.refuse_videos(bench.folder, name)
     path = await uploads.receive(bench.folder, name, request.stream(), bench.options.most_bytes)
     about = await run_in_threadpool(uploads.check, bench.worker, path, name)
-    stored_name = await run_in_threadpool(uploads.keep, bench.folder, path, name, below)
+    stored_name = await run_in_threadpool(uploads.keep, bench.folder, path, name)
     bench.folder.listing(fresh=True)
     return {"name": stored_name, **about}
 
@@ -189,15 +189,6 @@ def show_exemplar_skeleton(dictionary: str, id: str, bench: OpenWorkbench) -> di
     if exemplar.path is None:
         raise OptionsError(f"there are no landmarks of the exemplar '{id}'")
     return media.skeleton(exemplar.path, bench.landmarks, Segment(0.0, 3600.0))
-
-
-@router.get("/subtitles/{name:path}")
-def show_subtitles(name: str, bench: OpenWorkbench) -> list[dict[str, Any]]:
-    """The subtitles of a video."""
-    video = bench.folder.video(name)
-    if video.subtitles is None:
-        return []
-    return [{"start": line.start, "end": line.end, "text": line.text} for line in read_subtitles(video.subtitles)]
 
 
 @router.get("/captions/{name:path}")

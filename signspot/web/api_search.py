@@ -1,5 +1,6 @@
 """Requests that search: words of a dictionary, a clip, or a sign made into the camera."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -15,17 +16,17 @@ from signspot.types import Segment, Spotting
 from signspot.web import exports, uploads
 from signspot.web.media import share_with_hands
 from signspot.web.recordings import MOST_BYTES, MOST_LANDMARK_BYTES, read_frames, read_landmarks
-from signspot.web.sign_search import identify_sign, search_recordings, search_sign, warm_up
-from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Seconds
+from signspot.web.sign_search import clip_landmarks, search_recordings, search_sign, warm_up
+from signspot.web.workbench import VERIFIER, OpenWorkbench, Seconds
 from signspot.words.match import WordMatcher
 
 router = APIRouter(tags=["search"])
 
 
 @router.get("/words/{dictionary:path}")
-def complete(dictionary: str, bench: OpenWorkbench, q: str = "", most: int = 12) -> dict[str, Any]:
+def complete(dictionary: str, bench: OpenWorkbench, q: str = "") -> dict[str, Any]:
     """Words of a dictionary that a person may mean."""
-    return bench.searcher.complete(dictionary, q[:100], max(1, min(most, 100)))
+    return bench.searcher.complete(dictionary, q[:100])
 
 
 @router.get("/spot/{video:path}")
@@ -93,7 +94,8 @@ async def sign(
 ) -> dict[str, Any]:
     """Rank the words that a recorded sign may be, and its locations in the folder; the recording is not stored."""
     async with uploads.clip(bench.folder, bench.worker, name, request.stream()) as path:
-        return await run_in_threadpool(identify_sign, bench, path, dictionary, _span(start, end))
+        landmarks = partial(clip_landmarks, bench, path)
+        return await run_in_threadpool(search_sign, bench, landmarks, dictionary, _span(start, end))
 
 
 def _span(start: float, end: float | None) -> Segment | None:
@@ -174,26 +176,11 @@ def save_signs(video: str, request: SignList, bench: OpenWorkbench) -> dict[str,
     return {"version": version}
 
 
-@router.get("/formats")
-def formats() -> dict[str, str]:
-    """Every format of spottings: its name by the suffix of its files."""
-    return exports.kinds()
-
-
 @router.post("/export")
 def export(request: ExportRequest) -> Response:
     """Write spottings, as the page shows them now, in a format."""
     file = exports.export([row.spotting() for row in request.rows], request.name, request.format)
     return download(file)
-
-
-@router.post("/save", dependencies=[OWNER])
-def save(request: ExportRequest, bench: OpenWorkbench) -> dict[str, list[str]]:
-    """Write spottings into the folder `exports` of the served one."""
-    if not request.rows:
-        raise OptionsError("there is nothing to save: no spotting was given")
-    rows = [row.spotting() for row in request.rows]
-    return {"files": exports.save(rows, bench.folder, request.name, request.format)}
 
 
 def download(export: exports.Export) -> Response:

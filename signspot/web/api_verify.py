@@ -32,7 +32,6 @@ class QueueRequest(BaseModel):
     run: str = ""
     file: str = ""
     threshold: float | None = None
-    copies: int = 2
     share: float = 0.1
 
 
@@ -67,7 +66,7 @@ def add_queue(request: QueueRequest, bench: OpenWorkbench) -> dict[str, Any]:
         spottings = [row.spotting() for row in request.rows]
     least = request.threshold or 0.0
     chosen = [spotting for spotting in spottings if spotting.score >= least]
-    options = {"dictionary": request.dictionary, "copies": request.copies, "share": request.share}
+    options = {"dictionary": request.dictionary, "share": request.share}
     return {"id": bench.queues.add(request.name, chosen, **options), "items": len(chosen)}  # type: ignore[arg-type]
 
 
@@ -89,13 +88,6 @@ def _named(spotting: Spotting, folder: ServedFolder) -> Spotting:
         return replace(spotting, video=path.relative_to(folder.root).as_posix())
     names = [name for name in folder.listing().videos if Path(name).name == path.name]
     return replace(spotting, video=names[0]) if len(names) == 1 else spotting
-
-
-@router.delete("/queues/{queue}", dependencies=[OWNER])
-def remove_queue(queue: str, bench: OpenWorkbench) -> dict[str, bool]:
-    """Remove a queue; its decisions stay in the database."""
-    bench.queues.remove(bench.queues.get(queue)["id"])
-    return {"ok": True}
 
 
 @router.post("/queues/{queue}/next", dependencies=[VERIFIER])

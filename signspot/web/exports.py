@@ -13,7 +13,7 @@ from signspot.corpus.labels import label_of
 from signspot.corpus.truth import write_records
 from signspot.dictionary.build import file_name
 from signspot.errors import OptionsError
-from signspot.formats.formats import format_names, output_paths, read_spottings, write
+from signspot.formats.formats import format_names, read_spottings, write
 from signspot.io.files import Outputs
 from signspot.types import Label, LabelSource, Spotting
 from signspot.web.folder import ServedFolder
@@ -37,11 +37,6 @@ class Export:
     content: bytes
 
 
-def kinds() -> dict[str, str]:
-    """Every format of spottings by suffix, with its name."""
-    return format_names()
-
-
 def export(spottings: Sequence[Spotting], name: str, suffix: str) -> Export:
     """Write spottings in a format; several files, as of ELAN documents for several videos, come as one archive.
 
@@ -62,28 +57,6 @@ def export(spottings: Sequence[Spotting], name: str, suffix: str) -> Export:
             for file in files:
                 archive.write(file, file.name)
         return Export(f"{base}{suffix}.zip", _KINDS[".zip"], packed.getvalue())
-
-
-def save(spottings: Sequence[Spotting], folder: ServedFolder, name: str, suffix: str) -> list[str]:
-    """Write spottings into the folder `exports` of the served one, where links to its videos hold.
-
-    Files that a person has changed since are not replaced.
-    """
-    if suffix not in format_names():
-        raise OptionsError(f"no format '{suffix}'. There are: {', '.join(format_names())}")
-    target = folder.new_file(f"exports/{file_name(name) or 'spottings'}{suffix}", "the export")
-    target.parent.mkdir(exist_ok=True)
-    placed = [_placed(spotting, folder) for spotting in spottings]
-    outputs = Outputs()
-    for path in output_paths(target, (spotting.video for spotting in placed)):
-        outputs.claim(path)
-    with outputs:
-        return [path.relative_to(folder.root).as_posix() for path in write(placed, target)]
-
-
-def _placed(spotting: Spotting, folder: ServedFolder) -> Spotting:
-    video = folder.listing().videos.get(spotting.video)
-    return spotting if video is None else replace(spotting, video=str(video.path))
 
 
 def _labels(spottings: Iterable[Spotting], name: str) -> Export:

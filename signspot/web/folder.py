@@ -20,7 +20,7 @@ STATE_FOLDER = ".signspot"  # in the served folder: database, uploads that are b
 MEDIA_FOLDER = "media"  # in the state folder: thumbnails and playable copies
 RUNS, ENCODERS = "runs", "encoders"  # where jobs write
 _DICTIONARY_NAMES = ("dictionary", "dictionary-video", "signs")
-_NO_FOOTAGE = ("truth", "labels", RUNS, ENCODERS, "exports")
+_NO_FOOTAGE = ("truth", "labels", RUNS, ENCODERS)
 _FRESH = 2.0  # seconds for which a listing is not made again
 
 

@@ -1,7 +1,6 @@
-"""Removal of a signer or a video from what the server keeps: videos, exports, items and decisions, jobs, thumbnails."""
+"""Removal of a signer or a video from what the server keeps: videos, items and decisions, jobs, thumbnails."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, and_, inspect, select
 
 from signspot.annotation.store import Database
-from signspot.applications.forgetting import Person, Removal, Step, in_file, remove_file, remove_lines
-from signspot.errors import FormatError, OptionsError
+from signspot.applications.forgetting import Person, Removal, Step, remove_file, remove_lines
 from signspot.web import tables
 from signspot.web.folder import MEDIA_FOLDER, STATE_FOLDER, ServedFolder
 
@@ -23,7 +21,7 @@ class ServerData:
     folder = STATE_FOLDER
 
     def in_folder(self, person: Person, root: Path) -> Iterator[Step]:
-        """Videos, exports, items with their decisions, jobs and thumbnails of a folder that `serve` serves."""
+        """Videos, items with their decisions, jobs and thumbnails of a folder that `serve` serves."""
         for video in ServedFolder(root).listing().videos.values():
             if person.is_file(video.path):
                 person.learn([video.path])
@@ -34,9 +32,6 @@ class ServerData:
         if not (root / "corpus.json").is_file():
             for path in sorted((root / "labels").rglob("*.jsonl")):
                 yield from remove_lines(path, lambda row: person.is_video(str(row.get("video", ""))))
-        for path in sorted((root / "exports").glob("*")):
-            with suppress(OptionsError, FormatError):
-                yield from in_file(person, path)
         if (root / STATE_FOLDER / tables.FILE).is_file():
             address = URL.create("sqlite", database=str(root / STATE_FOLDER / tables.FILE))
             yield from self.in_database(person, address) or ()

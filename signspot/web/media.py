@@ -8,22 +8,23 @@ from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from signspot.embedding.inputs import landmarks_of
 from signspot.errors import OptionsError
 from signspot.io.files import atomic_write
 from signspot.io.progress import silent
 from signspot.landmarks.estimate import has_landmarks
+from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.types import Segment
 from signspot.web.worker import Worker, copy_video, is_playable, make_thumbnail
 
 _HEIGHT = 180  # pixels of a thumbnail
-_SIDE = 320  # pixels of a drawn skeleton
+_AROUND = 25  # frames before and after a drawn one, from which its scale is measured
 _MOST_SECONDS = 20.0  # of landmarks that a page is given at once
 _BODY = (0, 11, 12, 13, 14, 15, 16)  # nose, shoulders, elbows, wrists
-_LIMBS = ((11, 12), (11, 13), (13, 15), (12, 14), (14, 16))
 _FINGERS = tuple((base + joint, base + joint + 1) for base in (1, 5, 9, 13, 17) for joint in range(3))
 _PALM = ((0, 1), (0, 5), (5, 9), (9, 13), (13, 17), (0, 17))
 HAND_LINES = _PALM + _FINGERS
@@ -128,8 +129,10 @@ def _points(points: Any) -> list[list[list[float] | None]]:
     ]
 
 
-def _skeleton_image(path: Path, time: float | None, cache: Path | None) -> Any:
+def _skeleton_image(path: Path, time: float | None, cache: Path | None) -> NDArray[np.uint8]:
     """(H, W, 3) one frame of landmarks, drawn."""
+    from signspot.plots.skeletons import draw_still
+
     if path.suffix.lower() != ".pose" and not (cache and has_landmarks(path, cache)):
         raise OptionsError(
             f"there is no thumbnail of '{path.name}': people are not shown here, and it is not prepared yet"
@@ -137,25 +140,8 @@ def _skeleton_image(path: Path, time: float | None, cache: Path | None) -> Any:
     landmarks = open_landmarks(path) if path.suffix.lower() == ".pose" else landmarks_of(path, cache)
     middle = landmarks.duration / 2 if time is None else time
     index = min(len(landmarks) - 1, int(middle * landmarks.fps))
-    frame = landmarks[index : index + 1]
-    size = (round(_SIDE * landmarks.aspect), _SIDE)
-    image = np.full((size[1], size[0], 3), 245, np.uint8)
-    _draw(image, frame.body[0, :, :2], _LIMBS, (40, 60, 80))
-    for hand, colour in ((frame.left_hand, (0, 114, 178)), (frame.right_hand, (213, 94, 0))):
-        _draw(image, hand[0, :, :2], HAND_LINES, colour)
-    if np.isfinite(frame.body[0, 0, :2]).all():
-        nose = frame.body[0, 0, :2] * size
-        cv2.circle(image, (int(nose[0]), int(nose[1])), _SIDE // 14, (40, 60, 80), 2, cv2.LINE_AA)
-    return image
-
-
-def _draw(image: Any, points: Any, lines: Any, colour: tuple[int, int, int]) -> None:
-    size = np.array(image.shape[1::-1])
-    for start, end in lines:
-        if np.isfinite(points[[start, end]]).all():
-            first, last = (points[point] * size for point in (start, end))
-            ends = (int(first[0]), int(first[1])), (int(last[0]), int(last[1]))
-            cv2.line(image, *ends, colour, 3, cv2.LINE_AA)
+    first = max(0, index - _AROUND)
+    return draw_still(features(landmarks[first : index + _AROUND + 1])[index - first])
 
 
 def share_with_hands(landmarks: Landmarks) -> float:

@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from signspot.errors import FormatError
+from signspot.formats.formats import format_names
 from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.plots.curves import clock
 from signspot.version import VERSION
@@ -133,7 +134,7 @@ def show_spot(
     signs = dictionary if dictionary in listing.dictionaries else next(iter(listing.dictionaries), "")
     return _page(
         request, "spot", videos=list(listing.videos), dictionaries=list(listing.dictionaries), chosen=chosen,
-        video=chosen.name if chosen else "", dictionary=signs, word=word, formats=exports.kinds(),
+        video=chosen.name if chosen else "", dictionary=signs, word=word, formats=format_names(),
         data={
             "video": chosen.name if chosen else "", "dictionary": signs, "word": word,
             "playable": bool(chosen and chosen.is_playable), "ready": bench.states.is_ready(chosen) if chosen else None,
@@ -142,11 +143,16 @@ def show_spot(
     )  # fmt: skip
 
 
+def _dictionaries(bench: Workbench, name: str) -> tuple[list[str], str]:
+    """The names of all dictionaries, and the one that is shown: the named one, otherwise the first."""
+    names = list(bench.folder.listing().dictionaries)
+    return names, name if name in names else next(iter(names), "")
+
+
 @router.get("/sign")
 def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> HTMLResponse:
     """Sign to search; if the page estimates landmarks itself, it may run WebAssembly."""
-    names = list(bench.folder.listing().dictionaries)
-    chosen = dictionary if dictionary in names else (names[0] if names else "")
+    names, chosen = _dictionaries(bench, dictionary)
     in_page = bench.holistic is not None
     data = {"dictionary": chosen, "face_points": FACE_POINTS if in_page else None}
     page = _page(request, "sign", dictionaries=names, dictionary=chosen, in_page=in_page, data=data)
@@ -201,7 +207,7 @@ def show_results(request: Request, queue: str, bench: OpenWorkbench) -> HTMLResp
     row = bench.queues.get(queue)
     measures = measure(list(bench.queues.items(queue)), bench.queues.decisions(queue))
     return _page(
-        request, "results", queue=row, measures=measures, formats=exports.kinds(),
+        request, "results", queue=row, measures=measures, formats=format_names(),
         others={exports.LABELS: "labels", exports.DECISIONS: "decisions_file"},
         data={"queue": queue, "dictionary": row["dictionary"]},
     )  # fmt: skip
@@ -212,8 +218,7 @@ def show_dictionary(
     request: Request, bench: OpenWorkbench, name: str = "", q: str = "", start: int = 0
 ) -> HTMLResponse:
     """A dictionary, to look at and to edit."""
-    names = list(bench.folder.listing().dictionaries)
-    chosen = name if name in names else (names[0] if names else "")
+    names, chosen = _dictionaries(bench, name)
     data = {"dictionary": chosen, "q": q, "start": start}
     return _page(request, "dictionary", dictionaries=names, dictionary=chosen, q=q, data=data)
 
@@ -223,12 +228,9 @@ def show_compare(
     request: Request, bench: OpenWorkbench, dictionary: str = "", other: str = "", word: str = ""
 ) -> HTMLResponse:
     """Signs side by side."""
-    names = list(bench.folder.listing().dictionaries)
-    chosen = dictionary if dictionary in names else (names[0] if names else "")
+    names, chosen = _dictionaries(bench, dictionary)
     data = {"dictionary": chosen, "other": other, "word": word}
-    return _page(
-        request, "compare", dictionaries=names, dictionary=chosen, other=other, word=word, videos=[], data=data
-    )  # fmt: skip
+    return _page(request, "compare", dictionaries=names, dictionary=chosen, other=other, word=word, data=data)
 
 
 @router.get("/language/{name}")

@@ -43,6 +43,7 @@ from signspot.web.worker import Worker, cache_landmarks, embed_exemplars, embed_
 
 _MOST_EXEMPLARS = 24  # of a word whose curves are sent
 _MOST_CURVES = 6  # words of one search whose curves are sent
+_MOST_COMPLETIONS = 12  # words that are offered while somebody types
 _RECENT = 16  # results and galleries in memory
 _TRACKS = 500, 1_500_000_000  # tracks in memory: their number and bytes at most; 20 hours of video
 _LOWEST = 0.3  # lowest score of the peaks that are sent to the page, which shows those above its threshold
@@ -140,13 +141,13 @@ class Searcher:
             raise FormatError(f"the exemplar '{name}' is refused: it is a link that leads out of the folder")
         return exemplar
 
-    def complete(self, dictionary: str, text: str, most: int = 12) -> dict[str, Any]:
+    def complete(self, dictionary: str, text: str) -> dict[str, Any]:
         """Completions of a text: words that begin with it, words that contain it, or the nearest spellings."""
         words, query = list(self.dictionary(dictionary)), normalise_word(text)
         folded = [(normalise_word(word), word) for word in words]
         begins = [word for plain, word in folded if plain.startswith(query)]
         holds = [word for plain, word in folded if query in plain and not plain.startswith(query)]
-        matching = [*begins, *holds][:most]
+        matching = [*begins, *holds][:_MOST_COMPLETIONS]
         near = [] if matching else get_close_matches(query, [plain for plain, _ in folded], n=4, cutoff=0.5)
         meant = [word for close in near for plain, word in folded if plain == close]
         return {"words": matching, "meant": meant[:4], "of": len(words)}

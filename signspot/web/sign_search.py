@@ -47,21 +47,6 @@ _STEPS = ("landmarks", "words", "locations")  # of a search, whose durations are
 _PROPOSED = 60  # locations in all videos that embeddings propose and alignment decides
 
 
-def identify_sign(bench: Workbench, recording: Path, dictionary: str, span: Segment | None) -> dict[str, Any]:
-    """Look a recorded sign up in a dictionary and in all videos whose track is there.
-
-    Args:
-        bench: the workbench.
-        recording: a video of one sign, not mirrored.
-        dictionary: its name.
-        span: the part of the recording that is searched for; None: all.
-
-    Raises:
-        LandmarksError: no signer or no hand is in view.
-    """
-    return search_sign(bench, lambda: clip_landmarks(bench, recording), dictionary, span)
-
-
 def clip_landmarks(bench: Workbench, path: Path) -> Landmarks:
     """The landmarks of an uploaded clip; nothing of it is cached."""
     if path.suffix.lower() == ".pose":
@@ -73,7 +58,17 @@ def clip_landmarks(bench: Workbench, path: Path) -> Landmarks:
 def search_sign(
     bench: Workbench, get_landmarks: Callable[[], Landmarks], dictionary: str, span: Segment | None
 ) -> dict[str, Any]:
-    """As `identify_sign`, of a recording whose landmarks `get_landmarks` returns, perhaps after a while."""
+    """Look a recorded sign up in a dictionary and in all videos whose track is there.
+
+    Args:
+        bench: the workbench.
+        get_landmarks: gives the landmarks of the recording, not mirrored, perhaps after a while.
+        dictionary: its name.
+        span: the part of the recording that is searched for; None: all.
+
+    Raises:
+        LandmarksError: no signer or no hand is in view.
+    """
     clocks = [_clocks()]
     landmarks = get_landmarks()
     if span is not None:

@@ -10,7 +10,7 @@ from sqlalchemy.types import TypeEngine
 from signspot.annotation.store import Database
 from signspot.errors import StoreError
 
-VERSION = 3
+VERSION = 4
 FILE = "workbench.sqlite"
 T = TypeVar("T")
 metadata = MetaData()
@@ -55,8 +55,7 @@ queues = Table(
     _text("id", key=True),
     _text("name"),
     _text("dictionary"),
-    _whole("copies"),  # how many people verify an item that measures agreement
-    _number("share"),  # of items that measure agreement
+    _number("share"),  # of items that two people verify, to measure agreement
     _number("created"),
 )
 

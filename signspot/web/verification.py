@@ -113,49 +113,37 @@ class Queues:
         with self._turn:
             return self._database.run(work)
 
-    def add(
-        self, name: str, spottings: Iterable[Spotting], *, dictionary: str = "", copies: int = 2, share: float = 0.1
-    ) -> str:
+    def add(self, name: str, spottings: Iterable[Spotting], *, dictionary: str = "", share: float = 0.1) -> str:
         """Create a queue.
 
         Args:
             name: as people see it.
             spottings: in the order in which they are shown.
             dictionary: whose exemplars are shown beside them.
-            copies: how many people verify an item that measures agreement.
-            share: of items that do, spread evenly.
+            share: of items that two people verify, to measure agreement; spread evenly.
 
         Returns:
             Its id.
         """
-        if not 0 <= share <= 1 or not 1 <= copies <= 9:
-            raise OptionsError(f"the share is in [0, 1] and copies are 1 to 9; got {share} and {copies}")
+        if not 0 <= share <= 1:
+            raise OptionsError(f"the share that two people verify is in [0, 1]; got {share}")
         check_text(name, "the name of the queue")
         check_text(dictionary, "the dictionary")
         queue = uuid.uuid4().hex[:12]
-        rows = [_row(queue, index, spotting, copies, share) for index, spotting in enumerate(spottings)]
+        rows = [_row(queue, index, spotting, share) for index, spotting in enumerate(spottings)]
         if not rows:
             raise OptionsError("a queue needs at least one spotting; got none")
         values = {"id": queue, "name": check_text(name, "the name").strip() or "?", "dictionary": dictionary}
 
         def work(connection: Connection) -> None:
             if not connection.execute(select(tables.queues.c.id).where(tables.queues.c.id == queue)).first():
-                row = {**values, "copies": copies, "share": share, "created": time.time()}
+                row = {**values, "share": share, "created": time.time()}
                 connection.execute(insert(tables.queues).values(row))
                 for start in range(0, len(rows), 1000):
                     connection.execute(insert(tables.items), rows[start : start + 1000])
 
         self._write(work)
         return queue
-
-    def remove(self, queue: str) -> None:
-        """Remove a queue with its items; decisions stay in the database."""
-
-        def work(connection: Connection) -> None:
-            for table, column in ((tables.items, "queue"), (tables.assignments, "queue"), (tables.queues, "id")):
-                connection.execute(delete(table).where(table.c[column] == queue))
-
-        self._database.run(work)
 
     def all(self) -> list[dict[str, Any]]:
         """Every queue with the number of its items and of those decided."""
@@ -349,11 +337,11 @@ def _content(decision: Decision) -> tuple[object, ...]:
     return decision.queue, decision.item, decision.annotator, decision.answer, decision.word, *span
 
 
-def _row(queue: str, index: int, spotting: Spotting, copies: int, share: float) -> dict[str, Any]:
+def _row(queue: str, index: int, spotting: Spotting, share: float) -> dict[str, Any]:
     drawn = int(hashlib.sha256(f"{index}".encode()).hexdigest()[:8], 16) / 16**8
     values = {name: getattr(spotting, name) for name in _COLUMNS}
     rest = json.dumps({name: getattr(spotting, name) for name in _OTHERS})
-    handed = {"remaining": copies if drawn < share else 1, "rest": rest}
+    handed = {"remaining": 2 if drawn < share else 1, "rest": rest}
     return {"queue": queue, "item": index, **values, "source": str(spotting.source), **handed}
 
 

@@ -405,14 +405,11 @@ def test_a_served_folder_forgets_its_questions_answers_jobs_labels_signs_and_thu
     own = root / ".signspot"
     (own / "media").mkdir(parents=True)
     (own / "media" / "0123.jpg").write_bytes(b"a face")
-    (root / "exports").mkdir()
-    write(spotted("Ann", "Ben"), root / "exports" / "found.csv")
     queues = use(root, None)
     forget(who, [root], yes=True)
     left = everything(root)
     assert not [name for name in left if name.startswith(".signspot/media") or "Ann" in name]
     assert not [name for name, content in left.items() if b"Ann" in content]
-    assert [found.video for found in read_spottings(root / "exports" / "found.csv")] == ["videos/Ben-talk.pose"]
     assert next((root / "labels").glob("verified-all-*.jsonl")).read_text().count("Ben-talk") == 1
     assert is_bens_as_it_was(root, None, *queues)
     assert forget(who, [root]) == []

@@ -151,11 +151,15 @@ class ServerProcess(Client):
     port: int = 0
     log: int | None = None  # file descriptor for what it logs; None: as the tests' own
     prefix: tuple[str, ...] = ()  # a command that runs the server's
+    flags: tuple[str, ...] = ()  # further arguments of the command
+    environment: dict[str, str] | None = None  # None: with the cache
     process: "subprocess.Popen[str] | None" = None
 
     def start(self) -> "ServerProcess":
-        environment = {**os.environ, "SIGNSPOT_CACHE": str(self.cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        shared = {"SIGNSPOT_CACHE": str(self.cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        environment = self.environment or {**os.environ, **shared}
         command = [*self.prefix, sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
+        command += self.flags
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment)
         assert self.process.stdout is not None
         if not select.select([self.process.stdout], [], [], LIMIT / 1000)[0]:

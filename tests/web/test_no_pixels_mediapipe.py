@@ -4,13 +4,11 @@ The video is rendered, with a purple border that nothing else has. A frame of it
 answer of the server, and as raw pixels in any file.
 """
 
-import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +23,9 @@ from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render
 from tests.cli.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
 
+from .conftest import LIMIT, PROGRAM, ROOT, ServerProcess
+
 pytestmark = pytest.mark.long
-ROOT = Path(__file__).parent.parent.parent
-PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
 BORDER = 10  # pixels
 
 
@@ -66,31 +64,19 @@ def environment(home: Path) -> dict[str, str]:
 
 def signspot(home: Path, *arguments: str) -> None:
     command = [sys.executable, "-c", PROGRAM, *arguments, "--encoder", "warping"]
-    done = subprocess.run(command, cwd=home, env=environment(home), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=home, env=environment(home), capture_output=True, text=True, timeout=LIMIT / 1000
+    )
     assert done.returncode == 0, done.stderr
 
 
 @contextmanager
-def served(home: Path, *flags: str) -> Iterator[str]:
-    command = [sys.executable, "-c", PROGRAM, "serve", "footage", "--port", "0", "--encoder", "warping", *flags]
-    with subprocess.Popen(command, cwd=home, env=environment(home), stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().strip().rstrip("/")
-        finally:
-            process.terminate()
-
-
-def ask(method: str, address: str, body: Any = None) -> tuple[int, bytes]:
-    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    kind = {} if isinstance(body, bytes) else {"Content-Type": "application/json"}
-    request = urllib.request.Request(address, content, {"X-Signspot": "1", **kind}, method=method)
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=300) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read()
+def served(home: Path, *flags: str) -> Iterator[ServerProcess]:
+    server = ServerProcess(
+        folder=home / "footage", flags=("--encoder", "warping", *flags), environment=environment(home)
+    ).start()
+    yield server
+    server.end(signal.SIGTERM)
 
 
 def raw(folder: Path, pixels: list[bytes]) -> list[str]:
@@ -127,34 +113,31 @@ def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
 
     thumbnails = ("/api/thumbnail/video/news.mp4?time=1", "/api/thumbnail/word/signs?word=river")
     videos = ("/api/media/news.mp4", "/api/exemplar/signs?id=river/1")
-    with served(home) as address:
+    with served(home) as server:
         for name in thumbnails:
-            assert is_purple(next(pictures(ask("GET", address + name)[1], home / "tmp" / "x")))
+            assert is_purple(next(pictures(server.ask("GET", name).body, home / "tmp" / "x")))
     assert len(shown()) == 2, "with pixels thumbnails are kept"
-    with served(home, "--no-pixels") as address:
+    with served(home, "--no-pixels") as server:
         assert shown() == []
         for name in thumbnails:
-            status, content = ask("GET", address + name)
-            assert status == 200
-            (drawn,) = pictures(content, home / "tmp" / "x")
+            answer = server.ask("GET", name)
+            assert answer.status == 200
+            (drawn,) = pictures(answer.body, home / "tmp" / "x")
             assert not is_purple(drawn)
             assert drawn.std() > 5, "a skeleton is drawn"
         for name in videos:
-            assert ask("GET", address + name)[0] in (404, 422)
+            assert server.ask("GET", name).status in (404, 422)
         for name in ("/", "/spot?video=news.mp4&dictionary=signs", "/dictionary?name=signs", "/compare?word=river"):
-            status, content = ask("GET", address + name)
-            assert status == 200
-            assert b"/api/media/" not in content
-        status, content = ask("PUT", address + "/api/uploads/more.mp4", news.read_bytes())
-        assert status == 422
-        assert b"shows people" in content
+            answer = server.ask("GET", name)
+            assert answer.status == 200
+            assert "/api/media/" not in answer.text
+        refused = server.ask("PUT", "/api/uploads/more.mp4", news.read_bytes())
+        assert (refused.status, "no videos of people" in refused.text) == (422, True)
         wanted = {"video": "news.mp4", "start": 0.5, "end": 1.2, "word": "pear"}
-        status, content = ask("POST", address + "/api/dictionaries/signs/cut", wanted)
-        assert status == 200, content
-        status, content = ask("GET", address + "/api/spot/news.mp4?dictionary=signs&word=river")
-        assert status == 200, content
-        assert not any(exemplar["playable"] for exemplar in json.loads(content)["words"][0]["exemplars"])
+        assert server.ask("POST", "/api/dictionaries/signs/cut", wanted).status == 200
+        answer = server.ask("GET", "/api/spot/news.mp4?dictionary=signs&word=river")
+        assert not any(exemplar["playable"] for exemplar in answer.json["words"][0]["exemplars"])
         assert shown() == []
     shutil.rmtree(home / "tmp")
     assert purple(home / "footage") == ["news.mp4", "signs/apple/1.mp4", "signs/river/1.mp4"]
-    assert [path.name for path in (home / "footage" / "signs" / "media" / "pear").iterdir()] == ["news-0.50.pose"]
+    assert [path.name for path in (home / "footage" / "signs" / "media" / "pear").iterdir()] == ["news-0.50-1.20.pose"]

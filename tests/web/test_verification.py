@@ -79,7 +79,7 @@ def test_items_are_handed_out_once(database: Database) -> None:
 
 def test_some_items_are_seen_twice_by_two_people(database: Database) -> None:
     queues = Queues(database)
-    queue = queues.add("q", spottings(20), share=1.0, copies=2)
+    queue = queues.add("q", spottings(20), share=1.0)
     for who in ("Ada", "Ben", "Cem"):
         while items := queues.hand_out(queue, who, 50):
             for item in items:
