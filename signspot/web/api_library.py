@@ -18,29 +18,22 @@ from signspot.web.folder import VideoFile
 from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
 
-def library(bench: Workbench, q: str = "", start: int = 0, size: int | None = None) -> dict[str, Any]:
-    """Videos, dictionaries and runs, as the page shows them.
-
-    Args:
-        bench: the workbench.
-        q: only videos whose names contain this.
-        start: index of the first video that is listed.
-        size: how many are listed; None: all.
-    """
+def library(bench: Workbench, q: str = "", listed: slice = slice(None)) -> dict[str, Any]:
+    """Videos whose names contain `q` and that are `listed`, all dictionaries and runs, as the page shows them."""
     listing = bench.folder.listing()
     names = [name for name in listing.videos if q.casefold() in name.casefold()]
-    listed = names[start:] if size is None else names[start : start + size]
-    verified, annotated = bench.states.verified(bench.queues), bench.states.annotated(bench.folder)
+    verified, runs = bench.states.verified(bench.queues), bench.states.runs(bench.folder)
+    annotated = {video for videos, _ in runs.values() for video in videos}
     return {
-        "videos": [_video(bench, listing.videos[name], verified, annotated) for name in listed],
+        "videos": [_video(bench, listing.videos[name], verified, annotated) for name in names[listed]],
         "count": len(names),
         "dictionaries": [_dictionary(bench, name) for name in listing.dictionaries],
-        "runs": [{"name": name, **bench.states.run(name)} for name in listing.runs],
+        "runs": [{"name": name, "videos": len(videos), "problems": bad} for name, (videos, bad) in runs.items()],
     }
 
 
 def _video(
-    bench: Workbench, video: VideoFile, verified: dict[str, tuple[int, int]], annotated: dict[str, int]
+    bench: Workbench, video: VideoFile, verified: dict[str, tuple[int, int]], annotated: set[str]
 ) -> dict[str, Any]:
     every, decided = verified.get(video.name, (0, 0))
     return {
@@ -50,7 +43,7 @@ def _video(
         "subtitles": video.subtitles is not None,
         "landmarks": bench.states.has_landmarks(video),
         "ready": bench.states.is_ready(video),
-        "annotated": bool(annotated.get(video.name.rpartition(".")[0])),
+        "annotated": video.name.rpartition(".")[0] in annotated,
         "spottings": every,
         "verified": decided,
     }

@@ -19,11 +19,10 @@ from signspot.io.checks import check_text, parse_json, quoted
 from signspot.io.sandbox import Limits, Sandbox
 from signspot.web import tables
 from signspot.web.folder import STATE_FOLDER
-from signspot.web.worker import JobSettings, run_job
+from signspot.web.worker import KINDS, JobSettings, run_job
 
 logger = logging.getLogger(__name__)
 
-KINDS = ("prepare", "annotate", "adapt")
 ACTIVE = ("waiting", "running")
 _MOST_ATTEMPTS = 5  # of a job during which the server was killed
 _POLL = 2.0  # seconds between two queries for jobs that another server of the folder added

@@ -114,7 +114,7 @@ def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int
     if request.url.path == "/" and not (listing.videos or listing.dictionaries or listing.runs):
         return RedirectResponse("/try", 303)
     first = max(0, start) // _SHOWN_VIDEOS * _SHOWN_VIDEOS
-    contents = library(bench, q, first, _SHOWN_VIDEOS)
+    contents = library(bench, q, slice(first, first + _SHOWN_VIDEOS))
     return _page(
         request, "library", contents=contents, videos=contents["videos"], count=contents["count"], q=q, first=first,
         size=_SHOWN_VIDEOS, folder=bench.folder.root.name, whole=len(listing.videos),

@@ -421,9 +421,7 @@ class States:
         self._pending: dict[tuple[str, int, int], VideoFile] = {}
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._annotated: tuple[float, dict[str, int]] = (-1e9, {})
-        self._runs: dict[str, dict[str, int]] = {}
-        self._verified: tuple[float, dict[str, tuple[int, int]]] = (-1e9, {})
+        self._counts: dict[str, tuple[float, Any]] = {}  # with the time at which they were counted
 
     def is_ready(self, video: VideoFile) -> bool | None:
         """Whether a video has a track; None: not known yet, its digest is being computed."""
@@ -464,33 +462,30 @@ class States:
             except SignspotError:
                 self._digests[key] = ""
 
-    def annotated(self, folder: ServedFolder) -> dict[str, int]:
-        """The number of candidates in the folder's runs for each video, by its name without suffix."""
-        read_at, cached = self._annotated
-        if time.monotonic() - read_at < _FRESH:
-            return cached
-        counts: dict[str, int] = {}
-        runs: dict[str, dict[str, int]] = {}
-        for name, path in folder.listing().runs.items():
-            runs[name] = {"videos": 0, "problems": 0}
-            try:
-                with open_store(path) as store:
-                    for video in store.videos():
-                        counts[video.video] = counts.get(video.video, 0) + (0 if video.problem else 1)
-                        runs[name]["problems" if video.problem else "videos"] += 1
-            except SignspotError:
-                continue
-        self._annotated, self._runs = (time.monotonic(), counts), runs
-        return counts
+    def runs(self, folder: ServedFolder) -> dict[str, tuple[set[str], int]]:
+        """Of each annotation run: the videos that are annotated, without suffixes, and how many could not be read."""
 
-    def run(self, name: str) -> dict[str, int]:
-        """How many videos an annotation run has and could not read, as `annotated` counted them last."""
-        return self._runs.get(name, {"videos": 0, "problems": 0})
+        def count() -> dict[str, tuple[set[str], int]]:
+            runs: dict[str, tuple[set[str], int]] = {}
+            for name, path in folder.listing().runs.items():
+                runs[name] = set(), 0
+                with suppress(SignspotError), open_store(path) as store:
+                    rows = list(store.videos())
+                    annotated = {row.video for row in rows if not row.problem}
+                    runs[name] = annotated, sum(bool(row.problem) for row in rows)
+            return runs
+
+        return self._recent("runs", count)
 
     def verified(self, queues: Queues) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
-        read_at, cached = self._verified
-        if time.monotonic() - read_at > _FRESH:
-            cached = queues.verified_videos()
-            self._verified = time.monotonic(), cached
-        return cached
+        return self._recent("verified", queues.verified_videos)
+
+    def _recent(self, name: str, count: Callable[[], T]) -> T:
+        """What `count` returned at most some seconds ago."""
+        counted_at, counts = self._counts.get(name, (-1e9, None))
+        if time.monotonic() - counted_at > _FRESH:
+            counts = count()
+            self._counts[name] = time.monotonic(), counts
+        result: T = counts
+        return result

@@ -278,9 +278,9 @@ def run_job(job: str, settings: JobSettings) -> None:
     query = select(tables.jobs).where(tables.jobs.c.id == job)
     try:
         row = database.run(lambda connection: connection.execute(query).mappings().one())
-        if row["kind"] not in _KINDS:
-            raise FormatError(f"a job is {', '.join(_KINDS)}; got {quoted(row['kind'])}")
-        message = _KINDS[row["kind"]](work, parse_json(row["spec"], "the job"))
+        if row["kind"] not in KINDS:
+            raise FormatError(f"a job is {', '.join(KINDS)}; got {quoted(row['kind'])}")
+        message = KINDS[row["kind"]](work, parse_json(row["spec"], "the job"))
         work.report(state="done", message=message, ended=time.time())
     except _CancelledError:
         return
@@ -350,7 +350,7 @@ def _adapt(work: _Job, spec: Mapping[str, Any]) -> str:
     return f"{ENCODERS}/{out.name}/{out.name}.safetensors"
 
 
-_KINDS: Mapping[str, Callable[[_Job, Mapping[str, Any]], str]] = {
+KINDS: Mapping[str, Callable[[_Job, Mapping[str, Any]], str]] = {
     "prepare": _prepare,
     "annotate": _annotate,
     "adapt": _adapt,
