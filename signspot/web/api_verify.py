@@ -151,7 +151,7 @@ def gallery(
                 **item_as_json(item),
                 "decision": spotting.decision,
                 "word": spotting.word,
-                "by": [{"annotator": made.annotator, "answer": made.answer, "word": made.word} for made in decisions],
+                "by": [{"annotator": one.annotator, "answer": one.answer, "word": one.word} for one in decisions],
             }
             for item, decisions, spotting in listed
         ],

@@ -42,7 +42,7 @@ def test_it_listens_on_this_machine_only(server: Server) -> None:
     ],
 )
 def test_foreign_hosts_are_refused(server: Server, host: str) -> None:
-    """A stranger's page whose name was made to lead here (DNS rebinding) still sends its own name."""
+    """A page of another site whose name was made to lead here (DNS rebinding) still sends its own name."""
     with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(server.address).port, timeout=60)) as connection:
         connection.putrequest("GET", "/api/library", skip_host=True)
         connection.putheader("Host", host)
@@ -224,7 +224,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
     assert len(calls) == 3, "with every token, also after one has matched"
 
 
-def test_a_taken_port_is_told_in_one_line() -> None:
+def test_a_taken_port_is_reported_in_one_line() -> None:
     from signspot.errors import OptionsError
 
     with bind("127.0.0.1", 0) as taken, pytest.raises(OptionsError, match=r"cannot serve at 127\.0\.0\.1"):

@@ -107,7 +107,7 @@ def test_spot_jump_threshold_edges_and_export(page: Page, fresh: Server, tmp_pat
     assert any(abs(spotting.start - moved - 0.04) < 0.002 for spotting in written), "edges as they were dragged"
 
 
-def test_words_complete_and_mistakes_are_told(page: Page, server: Server) -> None:
+def test_words_complete_and_mistakes_are_reported(page: Page, server: Server) -> None:
     page.goto(f"{server.address}/spot?video=news.mp4&dictionary=dictionary")
     page.get_by_role("combobox", name="Word").fill("rivr")
     expect(page.locator("#choices [role=option]").first).to_contain_text("Did you mean river")
@@ -148,7 +148,7 @@ def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None
     expect(page.locator("#unknown")).to_be_visible()
 
 
-def test_landmarks_without_a_film_are_played_as_skeletons(page: Page, server: Server) -> None:
+def test_landmarks_without_a_video_are_played_as_skeletons(page: Page, server: Server) -> None:
     shutil.copy(server.folder / "news.pose", server.folder / "talk.pose")
     row = {"word": "river", "video": "talk.pose", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
     queue = server.ask("POST", "/api/queues", {"name": "bones", "rows": [row]}).json["id"]
@@ -452,7 +452,7 @@ def test_a_hit_loops_at_half_speed_beside_its_exemplar(page: Page, server: Serve
         until(skeleton, f"(canvas) => !({DRAWN})(canvas)")
 
 
-def test_exemplars_without_a_film_are_shown_beside_a_hit(page: Page, server: Server) -> None:
+def test_exemplars_without_a_video_are_shown_beside_a_hit(page: Page, server: Server) -> None:
     page.goto(server.address + SPOT.replace("river", "apple"))
     page.locator(".peak").first.dispatch_event("click")
     expect(page.locator("#beside")).to_be_visible()

@@ -23,7 +23,7 @@ SPOT = "/spot?video=news.mp4&dictionary=signs&word=river"
 PAGES = ("/", SPOT, "/compare?dictionary=signs&word=river", "/dictionary?name=signs", "/sign?dictionary=signs")
 
 
-def purple_film(path: Path, landmarks: Any, cache: Path) -> None:
+def purple_video(path: Path, landmarks: Any, cache: Path) -> None:
     """A video without a signer, and the landmarks of one in the cache, as if they had been seen in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     shades = np.arange(len(landmarks)) % 20
@@ -35,10 +35,10 @@ def purple_film(path: Path, landmarks: Any, cache: Path) -> None:
 def folder(stretch: Any, bench_cache: Path, tmp_path: Path) -> Path:
     """A video with subtitles, and a dictionary of three videos."""
     served = tmp_path / "folder"
-    purple_film(served / "news.mp4", stretch.footage, bench_cache)
+    purple_video(served / "news.mp4", stretch.footage, bench_cache)
     (served / "news.vtt").write_text(SUBTITLES)
     for word, take in (("river", 0), ("river", 1), ("apple", 0)):
-        purple_film(served / "signs" / word / f"{take}.mp4", stretch.exemplars[word][take:], bench_cache)
+        purple_video(served / "signs" / word / f"{take}.mp4", stretch.exemplars[word][take:], bench_cache)
     return served
 
 
@@ -123,7 +123,7 @@ def test_pages_show_skeletons_and_nobody(
     until(cards.first, MOVES)
     assert not sees_a_video(page)
     clip = tmp_path / "mine.mp4"
-    purple_film(clip, stretch.exemplars["river"][2:], bench_cache)
+    purple_video(clip, stretch.exemplars["river"][2:], bench_cache)
     give_clips(page, hidden, clip)
     assert sent(hidden, tmp_path / "x") == []
     assert [*purple(hidden.folder / ".signspot"), *purple(bench_cache)] == []

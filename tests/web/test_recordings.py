@@ -296,7 +296,7 @@ def test_a_folder_that_is_no_whole_package_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_sign_is_found_and_no_frame_leaves_the_page(browser: Browser, server: Server, river: Landmarks) -> None:
-    """End to end with the package itself: Chromium's camera shows a filmed sign, and only numbers are sent."""
+    """End to end with the package itself: Chromium's camera shows a sign, and only numbers are sent."""
     if not (PACKAGE / "package" / "holistic.js").is_file():
         pytest.skip("npm's package @mediapipe/holistic is not in build/holistic: make holistic")
     estimating = Server(folder=server.folder, holistic=PACKAGE).start()

@@ -58,7 +58,7 @@ def test_many_answers_at_once(shared_out: None) -> None:
     assert threads() == {2}
 
 
-def test_mistakes_are_told_and_threads_come_back(shared_out: None) -> None:
+def test_errors_are_raised_and_threads_come_back(shared_out: None) -> None:
     def fail() -> None:
         raise FormatError("x")
 

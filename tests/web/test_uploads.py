@@ -75,7 +75,7 @@ def test_what_a_killed_server_was_sent_is_removed_by_the_next(tmp_path: Path) ->
         ("x.sqlite", b"SQLite format 3\0"),
     ],
 )
-def test_what_is_no_film_is_refused(server: Server, name: str, content: bytes) -> None:
+def test_what_is_no_video_is_refused(server: Server, name: str, content: bytes) -> None:
     before = sorted(path.name for path in server.folder.iterdir())
     answer = server.ask("PUT", f"/api/uploads/{name}", content)
     assert answer.status == 422
@@ -106,7 +106,7 @@ def test_names_keep_their_suffix(fresh: Server, name: str, kept: str) -> None:
     assert kept in [video["name"] for video in fresh.ask("GET", "/api/library").json["videos"]]
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
     queue = fresh.ask("POST", "/api/queues", {"name": "q", "rows": [row]}).json["id"]
     body = (material / "news.mp4").read_bytes()
@@ -133,12 +133,12 @@ def test_a_full_disk_is_told_and_leaves_nothing(fresh: Server, material: Path, m
     assert left_over(fresh) == []
 
 
-def test_size_is_limited_told_or_not(tmp_path: Path) -> None:
+def test_size_is_limited_with_or_without_a_length(tmp_path: Path) -> None:
     small = Server(folder=tmp_path, most_bytes=100_000).start()
     try:
         answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 110_000)
         assert (answer.status, "too large" in answer.json["error"]) == (422, True)
-        pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is told
+        pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is sent
         with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port, timeout=60)) as connection:
             connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
             cut = connection.getresponse()

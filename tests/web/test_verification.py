@@ -187,7 +187,7 @@ def test_what_somebody_holds_too_long_goes_to_the_next(sqlite: Queues, monkeypat
     assert [made.annotator for made in sqlite.decisions(queue)] == ["Ada"], "a late decision is kept, too"
 
 
-def test_misuse_is_told(sqlite: Queues) -> None:
+def test_misuse_is_refused(sqlite: Queues) -> None:
     queue = sqlite.add("q", spottings(1))
     with pytest.raises(FormatError, match="no item 7"):
         sqlite.decide(decision(queue, 7))
@@ -322,7 +322,7 @@ def _text(file: exports.Export) -> str:
         "update workbench_settings set value = 'soon'",
     ],
 )
-def test_damaged_rows_are_told(damage: str, tmp_path: Path) -> None:
+def test_damaged_rows_are_refused(damage: str, tmp_path: Path) -> None:
     """A served folder with its database may come from somebody else."""
     with closing(open_database(None, tmp_path)) as database:
         queue = Queues(database).add("q", spottings(2))

@@ -131,8 +131,8 @@ async function search(words) {
     data.ready = true;
     if (number !== searches) return; // another search was started in the meantime
     showResult(answer);
-    const shown = words.length ? { word: words.join(", ") } : { all: "1" };
-    history.replaceState(null, "", "/spot?" + new URLSearchParams({ video: data.video, dictionary: dictionary.value, ...shown }));
+    const asked = words.length ? { word: words.join(", ") } : { all: "1" };
+    history.replaceState(null, "", "/spot?" + new URLSearchParams({ video: data.video, dictionary: dictionary.value, ...asked }));
   } catch (error) {
     if (number !== searches) return;
     nothing.textContent = "";
@@ -339,8 +339,8 @@ function follow() {
 async function keepExemplar() {
   document.activeElement.blur(); // what is typed into a field is stored first
   const word = form.elements.word.value.trim(), body = { video: data.video, start: chosen.start, end: chosen.end, word };
-  const made = await busy(ask("POST", `/api/dictionaries/${path(dictionary.value)}/cut`, body), t("cutting"));
-  notify(t("kept_exemplar", { id: made.id, dictionary: dictionary.value }));
+  const added = await busy(ask("POST", `/api/dictionaries/${path(dictionary.value)}/cut`, body), t("cutting"));
+  notify(t("kept_exemplar", { id: added.id, dictionary: dictionary.value }));
 }
 
 async function subtitles() {

@@ -100,7 +100,7 @@ export class Timeline {
     this.drawOverview();
     this.drawAxis();
     const byWord = new Map(this.tiers.map((word) => [word, []]));
-    for (const sign of this.signs.filter((each) => each.end > this.from && each.start < this.to).slice(0, MOST_SIGNS)) if (byWord.has(sign.word)) byWord.get(sign.word).push(sign);
+    for (const sign of this.signs.filter((sign) => sign.end > this.from && sign.start < this.to).slice(0, MOST_SIGNS)) if (byWord.has(sign.word)) byWord.get(sign.word).push(sign);
     this.list.replaceChildren(...[...byWord].map(([word, signs]) => this.tier(word, signs)));
     if (focused) { const again = this.root.querySelector(`[data-focus="${CSS.escape(focused)}"]`); if (again) again.focus({ preventScroll: true }); }
     this.at(this.time);

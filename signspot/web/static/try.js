@@ -60,9 +60,9 @@ async function take(button) {
 // Which recordings are there, and which comes next.
 function update() {
   for (const item of document.querySelectorAll("#steps li")) {
-    const own = [...item.querySelectorAll("[data-take]")], recorded = own.filter((button) => takes.has(button)).length;
-    item.querySelector("[data-state]").textContent = recorded ? t("takes", { recorded, all: own.length }) : "";
-    item.classList.toggle("done", recorded === own.length);
+    const buttonsOfSign = [...item.querySelectorAll("[data-take]")], recorded = buttonsOfSign.filter((button) => takes.has(button)).length;
+    item.querySelector("[data-state]").textContent = recorded ? t("takes", { recorded, all: buttonsOfSign.length }) : "";
+    item.classList.toggle("done", recorded === buttonsOfSign.length);
   }
   for (const button of buttons) button.disabled = false;
   const missing = buttons.find((button) => !takes.has(button));
