@@ -10,8 +10,8 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,7 +136,8 @@ class Server(Client):
         return len(self._bench.recordings._recordings)
 
     def stop(self) -> None:
-        assert self._thread is not None
+        if self._thread is None:
+            return
         self._server.should_exit = True
         self._thread.join(LIMIT / 1000)
         assert not self._thread.is_alive(), f"the server of {self.folder} does not stop"
@@ -246,12 +247,23 @@ def server(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture
-def fresh(material: Path, tmp_path: Path) -> Iterator[Server]:
+def serve() -> Iterator[Callable[..., Server]]:
+    """Starts servers, which are stopped after the test, whatever became of it."""
+    with ExitStack() as stack:
+
+        def start(**options: Any) -> Server:
+            server = Server(**options)
+            stack.callback(server.stop)
+            return server.start()
+
+        yield start
+
+
+@pytest.fixture
+def fresh(material: Path, tmp_path: Path, serve: Callable[..., Server]) -> Server:
     """A server whose folder may be changed."""
     shutil.copytree(material, tmp_path / "folder")
-    started = Server(folder=tmp_path / "folder").start()
-    yield started
-    started.stop()
+    return serve(folder=tmp_path / "folder")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import csv
 import io
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -218,22 +219,18 @@ def test_verify_with_keys_undo_and_two_people_at_once(browser: Browser, server: 
     assert all(float(row["seconds"]) > 0 for row in standing)
 
 
-def test_a_server_that_goes_away_loses_no_decision(browser: Browser, material: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    shutil.copytree(material, folder)
-    server = Server(folder=folder).start()
-    queue = make_queue(server, 6)
+def test_a_server_that_goes_away_loses_no_decision(browser: Browser, fresh: Server) -> None:
+    queue = make_queue(fresh, 6)
     with visitor(browser, "Ada") as page:
-        page.goto(f"{server.address}/verify/{queue}")
+        page.goto(f"{fresh.address}/verify/{queue}")
         page.locator("#work").wait_for()
-        server.stop()
+        fresh.stop()
         page.keyboard.press("y")
         page.keyboard.press("n")
         expect(page.get_by_role("alert")).to_contain_text("does not answer")
-        server.start()
+        fresh.start()
         until_sent(page, queue)
-    assert [row["answer"] for row in decisions(server, queue)] == ["yes", "no"]
-    server.stop()
+    assert [row["answer"] for row in decisions(fresh, queue)] == ["yes", "no"]
 
 
 def test_upload_with_progress_and_cancel(page: Page, server: Server, material: Path, tmp_path: Path) -> None:
@@ -730,7 +727,9 @@ def decided(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["answer"], row["spotted_word"], row["time"], row["word"], *span
 
 
-def test_a_linguists_journey(page: Page, tmp_path: Path, stretch: Any, bench_cache: Path) -> None:
+def test_a_linguists_journey(
+    page: Page, tmp_path: Path, stretch: Any, bench_cache: Path, serve: Callable[..., Server]
+) -> None:
     """An empty folder: upload a video, make a dictionary of two clips, spot, correct, verify, ELAN out and in again."""
     talk, folder = tmp_path / "talk.mp4", tmp_path / "folder"
     folder.mkdir()
@@ -740,7 +739,7 @@ def test_a_linguists_journey(page: Page, tmp_path: Path, stretch: Any, bench_cac
     for clip in clips:
         render_sign(clip, stretch.exemplars[clip.stem])
         remember(clip, stretch.exemplars[clip.stem], bench_cache)
-    server = Server(folder=folder).start()
+    server = serve(folder=folder)
     page.goto(server.address)
     expect(page.get_by_role("heading", name="Try it")).to_be_visible()  # the folder is empty
     page.get_by_role("link", name="Library", exact=True).click()
@@ -803,14 +802,15 @@ def test_a_linguists_journey(page: Page, tmp_path: Path, stretch: Any, bench_cac
     assert [
         (s.word, s.start, s.end, s.decision, s.variant, s.source) for s in read_spottings(tmp_path / "again.eaf")
     ] == [(s.word, s.start, s.end, s.decision, s.variant, s.source) for s in written]
-    server.stop()
 
 
-def test_videos_are_kept_that_are_given_before_the_script_is_there(page: Page, material: Path, tmp_path: Path) -> None:
+def test_videos_are_kept_that_are_given_before_the_script_is_there(
+    page: Page, material: Path, tmp_path: Path, serve: Callable[..., Server]
+) -> None:
     """As on a busy machine or over a slow line: what people enter meanwhile is not lost."""
     (tmp_path / "folder").mkdir()
     shutil.copy(material / "news.pose", tmp_path / "folder")
-    fresh = Server(folder=tmp_path / "folder").start()
+    fresh = serve(folder=tmp_path / "folder")
     fresh.late["/static/dictionary.js"] = 1.0
     page.goto(fresh.address)
     page.get_by_role("link", name="New dictionary").click()
@@ -822,7 +822,6 @@ def test_videos_are_kept_that_are_given_before_the_script_is_there(page: Page, m
     expect(page.locator("#words .card")).to_have_count(2)
     listed: Any = fresh.ask("GET", "/api/dictionaries/dictionary/words").json
     assert sorted(entry["word"] for entry in listed["words"]) == ["apple", "river"]
-    fresh.stop()
 
 
 _FREE = """
@@ -1056,10 +1055,12 @@ def record_all(page: Page, names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.long
-def test_a_first_try_with_two_signs_and_a_sentence(two_signs: Path, tmp_path: Path) -> None:
+def test_a_first_try_with_two_signs_and_a_sentence(
+    two_signs: Path, tmp_path: Path, serve: Callable[..., Server]
+) -> None:
     """An empty folder opens with "Try it": record, find, keep a first dictionary; try again, and throw it away."""
     (tmp_path / "folder").mkdir()
-    server = Server(folder=tmp_path / "folder").start()
+    server = serve(folder=tmp_path / "folder")
     with sync_playwright() as player, browser_with_camera(player, two_signs) as browser:
         page = browser.new_context(permissions=["camera"]).new_page()
         page.set_default_timeout(LIMIT)
@@ -1093,4 +1094,3 @@ def test_a_first_try_with_two_signs_and_a_sentence(two_signs: Path, tmp_path: Pa
         assert recordings >= 5
         wait_until(lambda: server.recordings() <= recordings - 5, "the server to forget their landmarks")
         assert [url for url in outside if not url.startswith("blob:")] == [], "it works offline"
-    server.stop()

@@ -4,6 +4,7 @@ All videos are purple, as nothing else is. The browser has visited a server with
 which is the counter-proof: there the same pages are purple, and thumbnails are kept.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,16 +95,16 @@ def give_clips(page: Page, server: Server, clip: Path) -> None:
 
 
 def test_pages_show_skeletons_and_nobody(
-    page: Page, folder: Path, stretch: Any, bench_cache: Path, tmp_path: Path
+    page: Page, folder: Path, stretch: Any, bench_cache: Path, tmp_path: Path, serve: Callable[..., Server]
 ) -> None:
-    with_pixels = Server(folder=folder).start()
+    with_pixels = serve(folder=folder)
     for address in PAGES[:4]:
         page.goto(with_pixels.address + address)
         assert sees_a_video(page), "with pixels videos are seen"
     assert {path.split("/")[2] for path in sent(with_pixels, tmp_path / "x")} == {"thumbnail", "media", "exemplar"}
     with_pixels.stop()
     assert purple(folder / ".signspot"), "with pixels thumbnails are kept"
-    hidden = Server(folder=folder, port=with_pixels.port, pixels=False).start()
+    hidden = serve(folder=folder, port=with_pixels.port, pixels=False)
     for address in PAGES:
         page.goto(hidden.address + address)
         assert not sees_a_video(page), f"{address} shows a video"
@@ -128,4 +129,3 @@ def test_pages_show_skeletons_and_nobody(
     assert sent(hidden, tmp_path / "x") == []
     assert [*purple(hidden.folder / ".signspot"), *purple(bench_cache)] == []
     assert sorted(path.name for path in hidden.folder.rglob("*.mp4")) == ["0.mp4", "0.mp4", "1.mp4", "news.mp4"]
-    hidden.stop()

@@ -3,7 +3,7 @@
 import json
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -295,11 +295,13 @@ def test_a_folder_that_is_no_whole_package_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_sign_is_found_and_no_frame_leaves_the_page(browser: Browser, server: Server, river: Landmarks) -> None:
+def test_a_sign_is_found_and_no_frame_leaves_the_page(
+    browser: Browser, server: Server, river: Landmarks, serve: Callable[..., Server]
+) -> None:
     """End to end with the package itself: Chromium's camera shows a sign, and only numbers are sent."""
     if not (PACKAGE / "package" / "holistic.js").is_file():
         pytest.skip("npm's package @mediapipe/holistic is not in build/holistic: make holistic")
-    estimating = Server(folder=server.folder, holistic=PACKAGE).start()
+    estimating = serve(folder=server.folder, holistic=PACKAGE)
     assert estimating.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track
     context = browser.new_context(permissions=["camera"])
     sent: list[Request] = []
@@ -321,7 +323,6 @@ def test_a_sign_is_found_and_no_frame_leaves_the_page(browser: Browser, server: 
         bodies = [request.post_data_buffer or b"" for request in changing if "/sign/landmarks" in request.url]
     finally:
         context.close()
-        estimating.stop()
     assert complaints == []
     assert {address.path for address in addresses} == {"/api/warm", "/api/sign/landmarks"}, "no frame, no video"
     assert {urlsplit(request.url).netloc for request in sent if not request.url.startswith("blob:")} == {

@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -195,16 +196,15 @@ def full_disk(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/x")
 
 
-def test_two_servers_lose_no_change_of_a_dictionary(fresh: Server, material: Path) -> None:
-    other = Server(folder=fresh.folder).start()
+def test_two_servers_lose_no_change_of_a_dictionary(
+    fresh: Server, material: Path, serve: Callable[..., Server]
+) -> None:
+    other = serve(folder=fresh.folder)
     content = (material / "dictionary" / "river" / "river.pose").read_bytes()
     put = "/api/dictionaries/dictionary/exemplar?word=w{}&file=a.pose"
-    try:
-        with ThreadPoolExecutor(4) as people:
-            answers = people.map(lambda k: (fresh, other)[k % 2].ask("PUT", put.format(k), content), range(8))
-            assert [(answer.status, answer.text) for answer in answers if answer.status != 200] == []
-    finally:
-        other.stop()
+    with ThreadPoolExecutor(4) as people:
+        answers = people.map(lambda k: (fresh, other)[k % 2].ask("PUT", put.format(k), content), range(8))
+        assert [(answer.status, answer.text) for answer in answers if answer.status != 200] == []
     assert {f"w{k}" for k in range(8)} <= set(open_dictionary(fresh.folder / "dictionary"))
 
 

@@ -5,9 +5,10 @@ import http.client
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 
@@ -106,7 +107,9 @@ def test_names_keep_their_suffix(fresh: Server, name: str, kept: str) -> None:
     assert kept in [video["name"] for video in fresh.ask("GET", "/api/library").json["videos"]]
 
 
-def test_a_full_disk_is_reported_and_leaves_nothing(fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(
+    fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
     queue = fresh.ask("POST", "/api/queues", {"name": "q", "rows": [row]}).json["id"]
     body = (material / "news.mp4").read_bytes()
@@ -133,19 +136,16 @@ def test_a_full_disk_is_reported_and_leaves_nothing(fresh: Server, material: Pat
     assert left_over(fresh) == []
 
 
-def test_size_is_limited_with_or_without_a_length(tmp_path: Path) -> None:
-    small = Server(folder=tmp_path, most_bytes=100_000).start()
-    try:
-        answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 110_000)
-        assert (answer.status, "too large" in answer.json["error"]) == (422, True)
-        pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is sent
-        with closing(http.client.HTTPConnection("127.0.0.1", urlsplit(small.address).port, timeout=60)) as connection:
-            connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
-            cut = connection.getresponse()
-            assert (cut.status, b"too large" in cut.read()) == (422, True)
-        assert left_over(small) == []
-    finally:
-        small.stop()
+def test_size_is_limited_with_or_without_a_length(tmp_path: Path, serve: Callable[..., Server]) -> None:
+    small = serve(folder=tmp_path, most_bytes=100_000)
+    answer = small.ask("PUT", "/api/uploads/big.mp4", b"x" * 110_000)
+    assert (answer.status, "too large" in answer.json["error"]) == (422, True)
+    pieces = (b"x" * 30_000 for _ in range(4))  # in chunks, so that no length is sent
+    with closing(http.client.HTTPConnection("127.0.0.1", small.port, timeout=60)) as connection:
+        connection.request("PUT", "/api/uploads/big.mp4", pieces, {"X-Signspot": "1"}, encode_chunked=True)
+        cut = connection.getresponse()
+        assert (cut.status, b"too large" in cut.read()) == (422, True)
+    assert left_over(small) == []
 
 
 def test_hidden_names_come_into_view(server: Server) -> None:
