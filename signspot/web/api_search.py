@@ -153,7 +153,7 @@ class EditedSign(SpottingRow):
 class SignList(BaseModel):
     """All edited signs of a video, and the version that they are based on."""
 
-    version: int = Field(ge=0)
+    version: int = Field(ge=0, lt=2**31)
     signs: list[EditedSign] = Field(max_length=20_000)
 
 

@@ -68,7 +68,7 @@ def spot_and_verify(page: Page, server: Server) -> None:
     until(exemplar, MOVES)
     page.get_by_role("button", name="Verify these").click()
     page.wait_for_url("**/verify/*")
-    page.get_by_label("Who").fill("Ada")
+    page.get_by_label("Your name").fill("Ada")
     page.keyboard.press("Enter")
     until(page.locator("#slot canvas"), DRAWN)
     until(page.locator("#model-skeleton"), DRAWN)
@@ -84,7 +84,7 @@ def give_clips(page: Page, server: Server, clip: Path) -> None:
     """The person's own clip is searched for and compared, and is not kept; a video to keep is refused."""
     page.goto(server.address + "/")
     page.locator("#files").set_input_files(str(clip))
-    expect(page.locator("#uploads li")).to_contain_text("shows people")
+    expect(page.locator("#uploads li")).to_contain_text("no videos of people")
     page.goto(server.address + "/spot?video=news.mp4&dictionary=signs")
     page.locator("#clip").set_input_files(str(clip))
     expect(page.locator("#rows tr")).not_to_have_count(0)

@@ -87,6 +87,7 @@ def test_signs_edited_by_hand_are_stored_and_never_overwritten_unseen(fresh: Ser
     assert stale.status == 409, "somebody else has changed them"
     stored = fresh.ask("GET", address).json
     assert (stored["version"], stored["signs"][0]["note"]) == (1, "one hand")
+    assert fresh.ask("PUT", address, {"version": 10**30, "signs": [sign]}).status == 422
     for odd in ({"start": 0.9}, {"end": 1e308}, {"score": 7}, {"id": ""}, {"note": "x" * 3000}):
         answer = fresh.ask("PUT", address, {"version": 1, "signs": [{**sign, **odd}]})
         assert answer.status == 422, odd
