@@ -162,7 +162,7 @@ READERS: Mapping[Kind, InputReader] = {"landmarks": LandmarkReader(), "rgb": Pix
 
 def is_pose_file(source: object) -> bool:
     """Whether a source names a landmarks file."""
-    return isinstance(source, str | PathLike) and Path(source).suffix == ".pose"
+    return isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".pose"
 
 
 def digest_of(path: str | PathLike[str]) -> str:

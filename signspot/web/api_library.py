@@ -89,16 +89,16 @@ def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
     video = bench.folder.video(name)
     if not video.is_playable:
         raise OptionsError(f"'{name}' has landmarks alone, or people are not shown here")
-    return _send_video(media.playable(video.path, bench.media, bench.worker), request)
+    return _send_video(bench.media.playable(video.path), request)
 
 
 @router.get("/exemplar/{dictionary:path}")
 def play_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
     """The video of an exemplar."""
     exemplar = bench.searcher.exemplar(dictionary, id)
-    if exemplar.path is None or exemplar.path.suffix.lower() == ".pose" or not bench.options.pixels:
+    if exemplar.path is None or not bench.searcher.is_playable(exemplar):
         raise OptionsError(f"there is no video of the exemplar '{id}'")
-    return _send_video(media.playable(exemplar.path, bench.media, bench.worker), request)
+    return _send_video(bench.media.playable(exemplar.path), request)
 
 
 def _send_video(path: Path, request: Request) -> Response:
@@ -127,8 +127,7 @@ def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | Non
 
     So a video that was removed, or is now shown as a skeleton, does not stay visible in their caches.
     """
-    cache = media.MediaCache(bench.media, bench.landmarks, bench.worker, bench.options.pixels)
-    thumbnail = media.thumbnail_of(path, time, cache)
+    thumbnail = bench.media.thumbnail(path, time)
     headers = {"cache-control": "private, no-cache", "etag": f'"{thumbnail.stem}"'}
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
@@ -139,7 +138,7 @@ def _thumbnail(bench: Workbench, request: Request, path: Path, time: float | Non
 def show_thumbnail(name: str, request: Request, bench: OpenWorkbench, time: Seconds | None = None) -> Response:
     """A thumbnail of a video, at a time or in the middle."""
     video = bench.folder.video(name)
-    return _thumbnail(bench, request, video.path if video.is_playable else video.landmarks or video.path, time)
+    return _thumbnail(bench, request, video.path if video.is_playable else video.source, time)
 
 
 @router.get("/thumbnail/exemplar/{dictionary:path}")
@@ -169,10 +168,8 @@ def show_dictionary(dictionary: str, request: Request, bench: OpenWorkbench) -> 
 @router.get("/skeleton/video/{name:path}")
 def show_skeleton(name: str, start: Seconds, end: Seconds, bench: OpenWorkbench) -> dict[str, Any]:
     """Body and hand points of some seconds of a video whose landmarks are known."""
-    video = bench.folder.video(name)
-    if video.landmarks is None and video.has_frames and not bench.searcher.is_ready(video):
-        raise OptionsError(f"the landmarks of '{name}' are not there yet: prepare it first")
-    return media.skeleton(video.landmarks or video.path, bench.landmarks, Segment(max(0.0, start), max(start, end)))
+    landmarks = bench.searcher.landmarks(bench.folder.video(name).source)
+    return media.skeleton(landmarks, Segment(max(0.0, start), max(0.0, start, end)))
 
 
 @router.get("/skeleton/exemplar/{dictionary:path}")
@@ -181,7 +178,7 @@ def show_exemplar_skeleton(dictionary: str, id: str, bench: OpenWorkbench) -> di
     exemplar = bench.searcher.exemplar(dictionary, id)
     if exemplar.path is None:
         raise OptionsError(f"there are no landmarks of the exemplar '{id}'")
-    return media.skeleton(exemplar.path, bench.landmarks, Segment(0.0, 3600.0))
+    return media.skeleton(bench.searcher.landmarks(exemplar.path), Segment(0.0, 3600.0))
 
 
 @router.get("/captions/{name:path}")

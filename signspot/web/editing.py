@@ -12,16 +12,13 @@ from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Dictionary, unique_ids
 from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.embedding.inputs import landmarks_of
 from signspot.errors import DictionaryError, OptionsError, StoreError
 from signspot.formats.elan import write_vocabulary
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.progress import silent
-from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar, Segment, Spotting
 from signspot.web import uploads
-from signspot.web.folder import VideoFile
 from signspot.web.workbench import Workbench
 from signspot.web.worker import cut_video
 
@@ -222,22 +219,13 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str)
         if source.is_playable:
             bench.worker.call(cut_video, source.path, wide, temporary, progress=silent)
         else:
-            part = _landmarks(bench, source).between(wide)
+            part = bench.searcher.landmarks(source.source).between(wide)
             if not len(part):
                 raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
             write_landmarks(replace(part, times=part.times - part.times[0]), temporary)
         return bench.folder.root / uploads.keep(bench.folder, temporary, name, below.as_posix())
     finally:
         uploads.remove(temporary)
-
-
-def _landmarks(bench: Workbench, video: VideoFile) -> Landmarks:
-    """The landmarks of a video: from the .pose file beside it, or from the cache."""
-    if video.landmarks is not None or not video.has_frames:
-        return open_landmarks(video.landmarks or video.path)
-    if not bench.searcher.is_ready(video):
-        raise OptionsError(f"the landmarks of '{video.name}' are not there yet: prepare it first")
-    return landmarks_of(video.path, bench.landmarks)
 
 
 def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) -> list[str]:

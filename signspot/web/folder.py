@@ -42,6 +42,11 @@ class VideoFile:
         return self.path.suffix.lower() != ".pose"
 
     @property
+    def source(self) -> Path:
+        """What is embedded: the landmarks beside the video, otherwise the file itself."""
+        return self.landmarks or self.path
+
+    @property
     def is_playable(self) -> bool:
         """Whether a page may play it as a video."""
         return self.has_frames and self.pixels

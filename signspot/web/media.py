@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.inputs import landmarks_of
-from signspot.errors import OptionsError
+from signspot.embedding.inputs import is_pose_file
 from signspot.io.files import atomic_write
 from signspot.io.progress import silent
-from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import open_landmarks
 from signspot.types import Segment
+from signspot.web.search import Searcher
 from signspot.web.worker import Worker, copy_video, is_playable, make_thumbnail
 
 _HEIGHT = 180  # pixels of a thumbnail
@@ -28,66 +25,63 @@ _BODY = (0, 11, 12, 13, 14, 15, 16)  # nose, shoulders, elbows, wrists
 _FINGERS = tuple((base + joint, base + joint + 1) for base in (1, 5, 9, 13, 17) for joint in range(3))
 _PALM = ((0, 1), (0, 5), (5, 9), (9, 13), (13, 17), (0, 17))
 HAND_LINES = _PALM + _FINGERS
-_playable: dict[str, bool] = {}  # key of a video → whether every browser plays it without a copy
-_making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
 
-@dataclass(frozen=True, slots=True)
-class MediaCache:
-    """The folder of thumbnails and copies, and what they may show."""
+class Media:
+    """Thumbnails and copies of a workbench's videos."""
 
-    folder: Path
-    landmarks: Path | None  # the cache of landmarks
-    worker: Worker
-    pixels: bool = True  # people may be shown; otherwise skeletons are drawn
+    def __init__(self, folder: Path, searcher: Searcher, worker: Worker):
+        self._folder, self._searcher, self._worker = folder, searcher, worker
+        self._needs_no_copy: dict[str, bool] = {}  # key of a video → whether every browser plays it as it is
+        self._making = threading.Semaphore(2)  # thumbnails and copies that are made at once
 
+    def thumbnail(self, path: Path, time: float | None) -> Path:
+        """A JPEG thumbnail of a video; of its skeleton where it has no frames, or people may not be shown.
 
-def thumbnail_of(path: Path, time: float | None, cache: MediaCache) -> Path:
-    """A JPEG thumbnail of a video; of its skeleton where it has no frames, or people may not be shown.
+        Args:
+            path: a video or a .pose file.
+            time: seconds; None: the middle.
 
-    Args:
-        path: a video or a .pose file.
-        time: seconds; None: the middle.
-        cache: thumbnails that were made before.
-
-    Raises:
-        SignspotError: the file has nothing to show.
-    """
-    drawn = path.suffix.lower() == ".pose" or not cache.pixels
-    target = cache.folder / f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg"
-    if target.is_file():
+        Raises:
+            SignspotError: the file has nothing to show.
+        """
+        drawn = is_pose_file(path) or not self._searcher.folder.pixels
+        target = self._file(f"{_key(path, f'{time} drawn' if drawn else f'{time}')}.jpg")
+        if target.is_file():
+            return target
+        with self._making:
+            if drawn:
+                image = _skeleton_image(self._searcher.landmarks(path), time)
+            else:
+                image = self._worker.call(make_thumbnail, path, time, _HEIGHT)
+        _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
+        with atomic_write(target) as temporary:
+            temporary.write_bytes(content.tobytes())
         return target
-    with _making:
-        image = (
-            _skeleton_image(path, time, cache.landmarks)
-            if drawn
-            else cache.worker.call(make_thumbnail, path, time, _HEIGHT)
-        )
-    _, content = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
-    with atomic_write(target) as temporary:
-        temporary.write_bytes(content.tobytes())
-    return target
 
+    def playable(self, path: Path) -> Path:
+        """The video itself where every browser plays it, otherwise a copy in H.264, made once.
 
-def playable(path: Path, folder: Path, worker: Worker) -> Path:
-    """The video itself where every browser plays it, otherwise a copy in H.264, made once.
-
-    Raises:
-        VideoError: it cannot be read.
-    """
-    key = _key(path, "copy")
-    target = folder / f"{key}.mp4"
-    if target.is_file():
+        Raises:
+            VideoError: it cannot be read.
+        """
+        key = _key(path, "copy")
+        target = self._file(f"{key}.mp4")
+        if target.is_file():
+            return target
+        if key not in self._needs_no_copy:
+            self._needs_no_copy[key] = self._worker.call(is_playable, path)
+        if self._needs_no_copy[key]:
+            return path
+        with self._making:
+            if not target.is_file():
+                with atomic_write(target) as temporary:
+                    self._worker.call(copy_video, path, temporary, progress=silent)
         return target
-    if key not in _playable:
-        _playable[key] = worker.call(is_playable, path)
-    if _playable[key]:
-        return path
-    with _making:
-        if not target.is_file():
-            with atomic_write(target) as temporary:
-                worker.call(copy_video, path, temporary, progress=silent)
-    return target
+
+    def _file(self, name: str) -> Path:
+        self._folder.mkdir(exist_ok=True)
+        return self._folder / name
 
 
 def _key(path: Path, what: str) -> str:
@@ -96,18 +90,12 @@ def _key(path: Path, what: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def skeleton(source: Path, cache: Path | None, span: Segment) -> dict[str, Any]:
-    """The body and hand points of a segment, as the pages draw them over a video.
-
-    Args:
-        source: a video whose landmarks are in the cache, or a .pose file.
-        cache: folder of landmarks.
-        span: of which at most the first twenty seconds are returned.
+def skeleton(landmarks: Landmarks, span: Segment) -> dict[str, Any]:
+    """The body and hand points of a segment, of at most twenty seconds, as the pages draw them over a video.
 
     Returns:
         `times`, `body`, `left` and `right`: of each frame a list of [x, y] in [0, 1], null if it is not visible.
     """
-    landmarks = open_landmarks(source) if source.suffix.lower() == ".pose" else landmarks_of(source, cache)
     part = landmarks.between(Segment(span.start, min(span.end, span.start + _MOST_SECONDS)))
     body = part.body[:, _BODY, :2]
     return {
@@ -129,15 +117,10 @@ def _points(points: Any) -> list[list[list[float] | None]]:
     ]
 
 
-def _skeleton_image(path: Path, time: float | None, cache: Path | None) -> NDArray[np.uint8]:
+def _skeleton_image(landmarks: Landmarks, time: float | None) -> NDArray[np.uint8]:
     """(H, W, 3) one frame of landmarks, drawn."""
     from signspot.plots.skeletons import draw_still
 
-    if path.suffix.lower() != ".pose" and not (cache and has_landmarks(path, cache)):
-        raise OptionsError(
-            f"there is no thumbnail of '{path.name}': people are not shown here, and it is not prepared yet"
-        )
-    landmarks = open_landmarks(path) if path.suffix.lower() == ".pose" else landmarks_of(path, cache)
     middle = landmarks.duration / 2 if time is None else time
     index = min(len(landmarks) - 1, int(middle * landmarks.fps))
     first = max(0, index - _AROUND)

@@ -22,9 +22,9 @@ from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import landmarks_of
+from signspot.embedding.inputs import is_pose_file, landmarks_of
 from signspot.embedding.tracks import track_entry
-from signspot.errors import FormatError, OutputError, SandboxStartError, SignspotError
+from signspot.errors import FormatError, OptionsError, OutputError, SandboxStartError, SignspotError
 from signspot.formats.rows import TEXTS, to_row
 from signspot.io.files import content_digest
 from signspot.io.progress import silent
@@ -159,9 +159,8 @@ class Searcher:
 
     def _entry(self, video: VideoFile) -> Path | None:
         """Where the cache keeps the track of a video; None without a cache."""
-        cache = self.spotter.cache
-        source = video.landmarks if video.landmarks is not None else video.path
-        return None if cache is None else track_entry(cache, self.spotter.encoder.hash, content_digest(source), 1)
+        cache, encoder = self.spotter.cache, self.spotter.encoder
+        return None if cache is None else track_entry(cache, encoder.hash, content_digest(video.source), 1)
 
     def archive(self) -> Archive:
         """The tracks of all videos that are in the cache; their numbers stay on disk until they are compared."""
@@ -179,15 +178,34 @@ class Searcher:
             self._archive = {track.video: track.path for track in tracks}, Archive(tuple(tracks))
         return self._archive[1]
 
+    @property
+    def landmark_cache(self) -> Path | None:
+        """The folder of estimated landmarks."""
+        return self.spotter.cache and self.spotter.cache / "landmarks"
+
+    def has_landmarks(self, path: Path) -> bool:
+        """Whether the landmarks of a video are in the cache, or the file holds landmarks."""
+        cache = self.landmark_cache
+        return is_pose_file(path) or (cache is not None and has_landmarks(path, cache))
+
+    def landmarks(self, path: Path) -> Landmarks:
+        """Landmarks that are there already: no video is decoded.
+
+        Raises:
+            OptionsError: they are not there yet.
+        """
+        if not self.has_landmarks(path):
+            raise OptionsError(f"the landmarks of '{path.name}' are not there yet: prepare it first")
+        return landmarks_of(path, self.landmark_cache)
+
     def track(self, video: VideoFile) -> Track:
         """The track of a video; cached in memory for the next search."""
         key = "track", video.name, video.changed
         cached: Track | None = self._tracks.get(key)
         if cached is None:
-            source = video.landmarks if video.landmarks is not None else video.path
-            if source.suffix.lower() != ".pose" and not self.is_ready(video):
-                self._decode(source)
-            track = self.spotter.track(source)  # no video is decoded here
+            if not (is_pose_file(video.source) or self.is_ready(video)):
+                self._decode(video.source)
+            track = self.spotter.track(video.source)  # no video is decoded here
             cached = replace(track, video=video.name)  # once: creating a track checks all of it
             self._tracks.put(key, cached)
         return cached
@@ -212,7 +230,7 @@ class Searcher:
         readable = []
         for exemplar in exemplars:
             try:
-                if exemplar.path is not None and exemplar.path.suffix.lower() != ".pose":
+                if exemplar.path is not None and not is_pose_file(exemplar.path):
                     self._decode(exemplar.path)
                 readable.append(exemplar)
             except SandboxStartError:
@@ -227,14 +245,14 @@ class Searcher:
         Raises:
             OutputError: the cache cannot be written.
         """
-        cache = self.spotter.cache
+        cache = self.landmark_cache
         if cache is None:
             raise OutputError("the server needs a cache folder: set $SIGNSPOT_CACHE to one that can be written")
         if self.spotter.encoder.contract.kind != "landmarks":
             self.worker.call(embed_video, path, self.encoder, self.device, progress=silent)
-        elif not has_landmarks(path, cache / "landmarks"):
-            self.worker.call(cache_landmarks, path, cache / "landmarks", progress=silent)
-            if not has_landmarks(path, cache / "landmarks"):
+        elif not self.has_landmarks(path):
+            self.worker.call(cache_landmarks, path, cache, progress=silent)
+            if not self.has_landmarks(path):
                 raise OutputError(f"the landmarks of {path.name} cannot be written to the cache folder {cache}")
 
     def search(self, video: VideoFile, dictionary: str, words: Sequence[str]) -> dict[str, Any]:
@@ -324,7 +342,7 @@ class Searcher:
 
     def is_playable(self, exemplar: Exemplar) -> bool:
         """Whether a page may play an exemplar as a video: it is not landmarks alone, and people may be shown."""
-        return self.folder.pixels and exemplar.path is not None and exemplar.path.suffix.lower() != ".pose"
+        return self.folder.pixels and exemplar.path is not None and not is_pose_file(exemplar.path)
 
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
         """The span of the sign in an exemplar's video, in seconds; None: unknown."""
@@ -335,12 +353,10 @@ class Searcher:
         key = dictionary, exemplar.id, str(exemplar.path)
         cached: list[float] | None = self._segments.get(key)
         if cached is None:
-            cache = self.spotter.cache
-            folder = cache / "landmarks" if cache else None
-            if exemplar.path.suffix.lower() != ".pose" and not (folder and has_landmarks(exemplar.path, folder)):
-                landmarks: Landmarks = self.worker.call(estimate, exemplar.path, folder, progress=silent)
+            if self.has_landmarks(exemplar.path):
+                landmarks = self.landmarks(exemplar.path)
             else:
-                landmarks = landmarks_of(exemplar.path, folder)
+                landmarks = self.worker.call(estimate, exemplar.path, self.landmark_cache, progress=silent)
             span: Segment = sign_segment(landmarks)
             cached = [round(span.start, 3), round(span.end, 3)]
             self._segments.put(key, cached)
@@ -440,11 +456,11 @@ class States:
 
     def has_landmarks(self, video: VideoFile) -> bool:
         """Whether the landmarks of a video are available; False also where its digest is not known yet."""
-        if video.landmarks is not None or not video.has_frames:
+        if is_pose_file(video.source):
             return True
-        cache = self._searcher.spotter.cache if (video.name, video.size, video.changed) in self._digests else None
         try:
-            return cache is not None and has_landmarks(video.path, cache / "landmarks")
+            is_known = (video.name, video.size, video.changed) in self._digests
+            return is_known and self._searcher.has_landmarks(video.path)
         except SignspotError:
             return False
 
@@ -458,7 +474,7 @@ class States:
                 key, video = self._pending.popitem()
             try:
                 self._searcher.spotter.encoder.hash  # noqa: B018 (loads it here, not in a request)
-                self._digests[key] = content_digest(video.landmarks or video.path)
+                self._digests[key] = content_digest(video.source)
             except SignspotError:
                 self._digests[key] = ""
 

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from signspot.applications.archive import Archive, nearest_locations
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
+from signspot.embedding.inputs import is_pose_file
 from signspot.formats.rows import to_row
 from signspot.io.progress import silent
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
@@ -49,7 +50,7 @@ _PROPOSED = 60  # locations in all videos that embeddings propose and alignment 
 
 def clip_landmarks(bench: Workbench, path: Path) -> Landmarks:
     """The landmarks of an uploaded clip; nothing of it is cached."""
-    if path.suffix.lower() == ".pose":
+    if is_pose_file(path):
         return open_landmarks(path)
     landmarks: Landmarks = bench.worker.call(estimate, path, None, progress=silent)
     return landmarks

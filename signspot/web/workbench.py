@@ -14,6 +14,7 @@ from signspot.io.files import clean_up
 from signspot.web.access import AccessPolicy, Role
 from signspot.web.folder import MEDIA_FOLDER, ServedFolder
 from signspot.web.jobs import Jobs
+from signspot.web.media import Media
 from signspot.web.recordings import HolisticPackage, Recordings
 from signspot.web.search import Searcher, States
 from signspot.web.signs import Signs
@@ -52,6 +53,7 @@ class Workbench:
     jobs: Jobs
     states: States
     recordings: Recordings
+    media: Media
     holistic: HolisticPackage | None = None
 
     @classmethod
@@ -73,21 +75,9 @@ class Workbench:
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         worker = Worker()
         searcher = Searcher(folder, worker, options.encoder, options.device)
-        parts = Queues(database), Signs(database), Jobs(database, settings), States(searcher), Recordings()
+        media = Media(folder.state / MEDIA_FOLDER, searcher, worker)
+        parts = Queues(database), Signs(database), Jobs(database, settings), States(searcher), Recordings(), media
         return cls(options, folder, database, worker, searcher, *parts, holistic)
-
-    @property
-    def media(self) -> Path:
-        """The folder of thumbnails and playable copies."""
-        path = self.folder.state / MEDIA_FOLDER
-        path.mkdir(exist_ok=True)
-        return path
-
-    @property
-    def landmarks(self) -> Path | None:
-        """The cache of landmarks."""
-        cache = self.searcher.spotter.cache
-        return cache / "landmarks" if cache else None
 
     def close(self) -> None:
         """Stop jobs and recordings, and close the database."""

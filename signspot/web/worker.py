@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import and_, select, update
 
 from signspot.annotation.store import Database
+from signspot.embedding.inputs import is_pose_file
 from signspot.errors import EmptyVideoError, FormatError, LandmarksError, SandboxStartError, SignspotError, VideoError
 from signspot.io.checks import parse_json, quoted
 from signspot.io.progress import Progress, silent
@@ -296,8 +297,8 @@ def _prepare(work: _Job, spec: Mapping[str, Any]) -> str:
     from signspot.spotting.spotter import load
 
     video = work.folder.video(spec["video"])
-    source = video.landmarks or video.path
-    if source.suffix.lower() != ".pose":
+    source = video.source
+    if not is_pose_file(source):
         with work.stage("landmarks") as progress:
             estimate_landmarks(source, progress, cache=default_cache())
     with work.stage("track") as progress:
