@@ -116,15 +116,14 @@ async def add(
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
     await run_in_threadpool(uploads.check, bench.worker, path, file)
     texts = {"signer": signer, "licence": licence}
-    return {"id": await run_in_threadpool(editing.add_upload, bench, name, path, file, word, texts, new=new)}
+    return {"id": await run_in_threadpool(editing.add_file, bench, name, path, file, word, texts, new=new)}
 
 
 @router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])
 def cut(name: str, request: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
     """Cut a sign out of a video and add it as an exemplar."""
-    path = editing.cut(bench, request.video, Segment(request.start, request.end), name, request.word)
     texts = {"signer": request.signer, "licence": request.licence, "source": request.video}
-    return {"id": editing.add(bench, name, path, request.word, texts)}
+    return {"id": editing.cut(bench, request.video, Segment(request.start, request.end), name, request.word, texts)}
 
 
 @router.get("/dictionaries/{name:path}/span")

@@ -79,25 +79,6 @@ def remove(bench: Workbench, name: str, exemplar: str) -> None:
     _edit(bench, name, edit)
 
 
-def add(bench: Workbench, name: str, path: Path, word: str, texts: dict[str, str]) -> str:
-    """Add a video or .pose file of the dictionary's folder as an exemplar of a word.
-
-    Returns:
-        Its id.
-    """
-    ids: list[str] = []
-
-    def edit(exemplars: list[Exemplar]) -> list[Exemplar]:
-        home = bench.folder.dictionary(name)
-        others = _others(home, exemplars, path)
-        new = _exemplar(home, others, path, word, texts)
-        ids.append(new.id)
-        return [*others, new]
-
-    _edit(bench, name, edit)
-    return ids[0]
-
-
 def _others(home: Path, exemplars: Iterable[Exemplar], path: Path) -> list[Exemplar]:
     """The exemplars of a dictionary without a file that was just placed for a new one.
 
@@ -153,18 +134,18 @@ def _changing(bench: Workbench) -> Iterator[None]:
         raise StoreError("another change of a dictionary does not end: try again later") from error
 
 
-def add_upload(
-    bench: Workbench, name: str, upload: Path, file: str, word: str, texts: dict[str, str], *, new: bool
+def add_file(
+    bench: Workbench, name: str, upload: Path, file: str, word: str, texts: dict[str, str], *, new: bool = False
 ) -> str:
-    """Add an upload as an exemplar, to a dictionary that is there or as the first one of a new one.
+    """Add a file as an exemplar, to a dictionary that is there or as the first one of a new one.
 
     Args:
         bench: the workbench.
         name: of the dictionary.
-        upload: the file, checked; it moves into the dictionary, or is removed.
-        file: its name, as its sender calls it.
+        upload: a temporary file, checked; it moves into the dictionary, or is removed.
+        file: its name in the dictionary; a taken one gets a number.
         word: that it shows.
-        texts: signer and licence.
+        texts: signer, licence and others.
         new: the dictionary is made by it.
 
     Returns:
@@ -178,9 +159,10 @@ def add_upload(
             before = set((bench.folder.root / below).glob("*"))
             path = bench.folder.root / uploads.keep(bench.folder, upload, file, below)
             try:
-                others = [] if new else _others(home, open_dictionary(home).exemplars, path)
+                dictionary = Dictionary([]) if new else open_dictionary(home)
+                others = _others(home, dictionary.exemplars, path)
                 exemplar = _exemplar(home, others, path, word, texts)
-                save_dictionary(Dictionary([*others, exemplar]), home)
+                save_dictionary(dictionary.with_exemplars([*others, exemplar]), home)
             except BaseException:
                 _remove_refused(path, before, home if new else None)
                 raise
@@ -201,16 +183,17 @@ def _remove_refused(path: Path, before: set[Path], new_folder: Path | None) -> N
             new_folder.rmdir()
 
 
-def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str) -> Path:
-    """Cut a sign out of a video of the folder, with a little before and after, into a new file of a dictionary.
+def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str, texts: dict[str, str]) -> str:
+    """Cut a sign out of a video of the folder, with a little before and after, and add it to a dictionary.
 
     If the video has no frames, or people may not be shown, its landmarks are cut out.
+
+    Returns:
+        The id of the exemplar.
     """
-    source, home = bench.folder.video(video), _folder_of(bench, dictionary)
+    source = bench.folder.video(video)
     suffix = ".mp4" if source.is_playable else ".pose"
-    name = f"{file_name(Path(video).stem)}-{span.start:.2f}-{span.end:.2f}{suffix}"
-    below = home.relative_to(bench.folder.root) / "media" / file_name(word)
-    bench.folder.new_file(f"{below.as_posix()}/{name}", "the exemplar")  # refuses a folder that leads elsewhere
+    _folder_of(bench, dictionary)  # refused before anything is decoded
     padded = span.padded(_CONTEXT)
     wide = Segment(max(0.0, padded.start), padded.end)
     temporary = uploads.temporary_file(bench.folder, suffix)
@@ -223,7 +206,8 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str)
             if not len(part):
                 raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
             write_landmarks(replace(part, times=part.times - part.times[0]), temporary)
-        return bench.folder.root / uploads.keep(bench.folder, temporary, name, below.as_posix())
+        name = f"{file_name(Path(video).stem)}-{span.start:.2f}-{span.end:.2f}{suffix}"
+        return add_file(bench, dictionary, temporary, name, word, texts)
     finally:
         uploads.remove(temporary)
 
@@ -241,14 +225,13 @@ def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) ->
         if spotting.decision != "yes" or source in sources or len(ids) == _MOST_ADDED:
             continue
         sources.add(source)
-        path = cut(bench, spotting.video, spotting.segment, name, spotting.word)
         texts = {
             "source": source,
             "variant": spotting.variant,
             "licence": spotting.licence,
             "consent": spotting.consent,
         }
-        ids.append(add(bench, name, path, spotting.word, texts))
+        ids.append(cut(bench, spotting.video, spotting.segment, name, spotting.word, texts))
     return ids
 
 

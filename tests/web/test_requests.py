@@ -5,12 +5,15 @@ import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from signspot.corpus.corpus import open_corpus
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.json_file import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, SignspotError
 from signspot.formats.elan import read_vocabulary
@@ -178,6 +181,22 @@ def test_nothing_is_replaced_by_a_cut(fresh: Server, material: Path) -> None:
     assert path_of_first.read_bytes() == content
 
 
+def test_a_new_exemplar_leaves_links_and_spellings_of_the_others(fresh: Server, material: Path) -> None:
+    home = fresh.folder / "dictionary"
+    opened = open_dictionary(home)
+    links = {exemplar.id: f"https://example.org/{exemplar.word}" for exemplar in opened.exemplars}
+    contents = replace(opened.contents, links=links, normalised={"river": "stream"})
+    save_dictionary(Dictionary(contents), home)
+    content = (material / "dictionary" / "river" / "river.pose").read_bytes()
+    assert fresh.ask("PUT", "/api/dictionaries/dictionary/exemplar?word=lake&file=a.pose", content).status == 200
+    cut = {"video": "news.mp4", "start": 0.5, "end": 1.0, "word": "lake"}
+    assert fresh.ask("POST", "/api/dictionaries/dictionary/cut", cut).status == 200
+    changed = open_dictionary(home)
+    assert len(changed["lake"]) == 2
+    assert {name: changed.contents.links.get(name) for name in links} == links
+    assert changed.contents.normalised.get("river") == "stream"
+
+
 def test_a_refused_exemplar_leaves_nothing(fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = (material / "dictionary" / "river" / "river.pose").read_bytes()
     before = sorted(fresh.folder.rglob("*"))
@@ -187,6 +206,8 @@ def test_a_refused_exemplar_leaves_nothing(fresh: Server, material: Path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(editing, "save_dictionary", full_disk)
         assert fresh.ask("PUT", put.format("fresh", "a", "a.pose"), content).status == 507
+        cut = {"video": "news.mp4", "start": 0.5, "end": 1.0, "word": "lake"}
+        assert fresh.ask("POST", "/api/dictionaries/dictionary/cut", cut).status == 507
     assert [path for path in sorted(fresh.folder.rglob("*")) if ".signspot" not in path.parts] == [
         path for path in before if ".signspot" not in path.parts
     ]
@@ -332,7 +353,7 @@ def test_a_dictionary_that_lies_elsewhere_is_not_changed_by_itself_or_through_a_
             editing.remove(bench, "+dictionary", exemplar)
         for name, part in (("+dictionary", "outside of the served folder"), ("dictionary", "leads out")):
             with pytest.raises(SignspotError, match=part):
-                editing.cut(bench, "news.mp4", Segment(0.5, 1.0), name, "pear")
+                editing.cut(bench, "news.mp4", Segment(0.5, 1.0), name, "pear", {})
     finally:
         bench.close()
     assert {path: path.read_bytes() for path in (tmp_path / "elsewhere").rglob("*") if path.is_file()} == before
