@@ -7,25 +7,10 @@ import numpy as np
 import pytest
 
 from experiments.lip_distortion import fit_distortions, save_distortions
-from experiments.lip_movement import main as print_movement
-from experiments.mouthing_evidence import rank_both
 from experiments.mouthing_video import VideoClip, measure_video, shape_table
 from signspot.mouthing.lips import CHANNELS, SHAPES, LipTrack
 from signspot.mouthing.model import load_mouthing
 from signspot.training.mouthing import LipDistortion, measured_distortions
-
-
-def test_rankings_at_equal_yield_by_hand():
-    """Two of five agree with a mouthing, both right; the best by score is wrong."""
-    scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-    mouthed, right = np.array([0, 1, 0, 1, 0], bool), np.array([0, 1, 1, 1, 0], bool)
-    rows = rank_both(scores, mouthed, right)
-    assert [(row.yielded, row.alone, row.agreeing_first) for row in rows] == [
-        (2, 0.5, 1.0),
-        (4, 0.75, 0.75),
-        (5, 0.6, 0.6),
-    ]
-    assert not rank_both(np.array([]), np.array([], bool), np.array([], bool))
 
 
 def test_all_ways_of_reading_are_asked_the_same(lip_clips, mouthing_file):
@@ -34,11 +19,6 @@ def test_all_ways_of_reading_are_asked_the_same(lip_clips, mouthing_file):
     assert len({(row.asked, row.mouthed) for row in rows}) == 1
     assert len({row.trials for row in rows}) == 3
     assert "| width | 1.00 | 1.00 |" in shape_table([(clip, clip) for clip in lip_clips])
-
-
-def test_synthetic_lips_are_described(capsys: pytest.CaptureFixture[str]) -> None:
-    print_movement(["--clips", "1"])
-    assert len(capsys.readouterr().out.splitlines()) == 2 + len(SHAPES)
 
 
 def test_a_distortion_is_found_again_by_what_it_did(lip_clips, tmp_path: Path) -> None:
