@@ -47,6 +47,7 @@ from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection, TrueSign, detect
 from signspot.metrics.ranking import Group
 from signspot.mouthing.lips import FPS as LIP_FPS
+from signspot.mouthing.lips import read_lips
 from signspot.mouthing.model import FOR_VIDEO, load_mouthing
 from signspot.mouthing.spotter import LATE, MouthingSpotter, find_peaks
 from signspot.mouthing.visemes import query
@@ -472,7 +473,7 @@ def measure_mouthing(corpus: Corpus, model: str) -> Iterator[str]:
     chances: list[float] = []
     for name, video in corpus.videos.items():
         assert video.landmarks is not None
-        lips = spotter.read(video.landmarks)
+        lips = read_lips(video.landmarks)
         for word in sorted({sign.word for sign in signed[name]}):
             others = [other for other in vocabulary if other not in {sign.word for sign in signed[name]}]
             asked = [word, *(others[int(n)] for n in rng.permutation(len(others))[:OTHER_WORDS])]

@@ -179,7 +179,7 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
     if options.language != "en":
         primary_language(options.language)  # raises where it is unknown
     corpus = _opened_corpus(job.corpus, options)
-    listing = corpus.footage("landmarks" if job.model is None else load_mouthing(job.model).kind)
+    listing = corpus.footage("landmarks")
     job = replace(job, model=job.model or default_for(footage.media for footage in listing.footage))
     model = load_mouthing(job.model)
     for problem in listing.problems:

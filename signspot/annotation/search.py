@@ -22,7 +22,7 @@ from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
 from signspot.models.contract import Encoder
 from signspot.models.encoder import find_device
-from signspot.mouthing.lips import FPS, LipTrack, remarks_on
+from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
@@ -250,7 +250,7 @@ def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
         SignspotError: the video cannot be read, shows no face, or was changed meanwhile.
     """
     spotter = _spotter(context.model, context.hash, context.device)
-    lips = spotter.read(unit.media, context.landmarks)
+    lips = read_lips(unit.media, context.landmarks)
     if content_digest(unit.media) != unit.digest:
         raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
     answers = list(LipSearcher(spotter, lips, context.pool, context.options).search(unit))

@@ -119,7 +119,7 @@ def search(
 ) -> "Sequence[Label] | None":
     """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.lips import remarks_on
+    from signspot.mouthing.lips import read_lips, remarks_on
     from signspot.mouthing.spotter import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
@@ -133,7 +133,7 @@ def search(
         log(f"{subtitles} {explain_none(shown, words, language)}")
         return None
     with bar(str(video), "frames") as progress:
-        lips = spotter.read(video, default_cache() if settings().cache else None, progress)
+        lips = read_lips(video, default_cache() if settings().cache else None, progress)
     for remark in remarks_on(lips):
         log(remark)
     with bar("lips", "windows") as progress:

@@ -192,7 +192,7 @@ def check_language(language: str) -> None:
 def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[SearchResult]":
     """The same results with the probability of a mouthing at each spotting; what cannot be read is reported."""
     from signspot.landmarks.cache import default_cache
-    from signspot.mouthing.lips import remarks_on
+    from signspot.mouthing.lips import read_lips, remarks_on
     from signspot.mouthing.model import default_for, load_mouthing
     from signspot.mouthing.spotter import MouthingSpotter, doubt_words, mark_mouthed, places_to_read
 
@@ -205,7 +205,7 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[Se
         prefix = f"{video}: " if len(results) > 1 else ""
         try:
             with bar(f"lips of {video}", "frames") as progress:
-                lips = spotter.read(video, default_cache() if settings().cache else None, progress)
+                lips = read_lips(video, default_cache() if settings().cache else None, progress)
             mouthings = spotter.search(lips, places_to_read(result.spottings), video, language=language)
             for remark in (*remarks_on(lips), *mouthings.remarks()):
                 log(prefix + remark)

@@ -224,10 +224,10 @@ def read_lips(source: Source, cache: Path | None = None, progress: Progress = si
         LandmarksError: no face is seen, or only from the side, or the landmarks lack points of the face.
     """
     name = "this landmarks record" if isinstance(source, Landmarks) else Path(source).name
-    return follow_lips(resample_stream(stream_source(source, cache, progress), FPS), name)
+    return follow_lips(resample_stream(_stream_source(source, cache, progress), FPS), name)
 
 
-def stream_source(source: Source, cache: Path | None, progress: Progress) -> Iterator[Landmarks]:
+def _stream_source(source: Source, cache: Path | None, progress: Progress) -> Iterator[Landmarks]:
     """Landmarks of a source, in chunks; those of a video are estimated with a close look at the lips."""
     done = 0
     if isinstance(source, Landmarks):

@@ -7,24 +7,22 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
 
 from signspot.corpus.corpus import is_synthetic
 from signspot.errors import CheckpointError, FormatError, OptionsError
-from signspot.io.checks import check_int, check_list, check_text, parse_json
+from signspot.io.checks import check_list, check_text, parse_json
 from signspot.io.files import atomic_write
 from signspot.models.checkpoints import check_fit, check_sizes, fill, read_header, read_shapes, read_weights, shapes
 from signspot.mouthing.lips import VERSION
 from signspot.mouthing.network import LipMatcher, MouthingNetwork, NetworkOptions, TemplateMatcher, TemplateOptions
-from signspot.mouthing.pixels import RgbMouthingNetwork
 from signspot.mouthing.visemes import VISEMES
 
 DEFAULT, FOR_VIDEO = "mouthing-synthetic", "mouthing-video"
 _SHIPPED = Path(__file__).parent / "weights"
-_SEES, _LANDMARKS, _RGB = "input", "landmarks", "rgb"  # what a network sees of lips, in its card
 _MATCHER, _LEARNED, _TEMPLATES = "matcher", "network", "templates"  # what compares lips with words, in its card
 _HEADER = "signspot_mouthing"  # under which the card stands in the safetensors header
 
@@ -36,11 +34,6 @@ class MouthingModel:
     name: str
     network: LipMatcher
     card: dict[str, Any]  # licence, data, command, config, metrics
-
-    @property
-    def kind(self) -> Literal["rgb", "landmarks"]:
-        """The kind of its input."""
-        return "rgb" if isinstance(self.network, RgbMouthingNetwork) else "landmarks"
 
     @cached_property
     def hash(self) -> str:
@@ -107,22 +100,14 @@ def _network(card: dict[str, Any]) -> LipMatcher:
     """The network that a card describes, without weights.
 
     Raises:
-        CheckpointError: it sees neither landmarks nor pixels, or compares neither by a network nor by templates.
+        CheckpointError: it compares neither by a network nor by templates.
     """
     matcher = card.get(_MATCHER, _LEARNED)
     if matcher == _TEMPLATES:
         return TemplateMatcher(TemplateOptions(**card["options"]))
     if matcher != _LEARNED:
         raise CheckpointError(f"a mouthing spotter is a '{_LEARNED}' or '{_TEMPLATES}'; the card says {matcher!r:.40}")
-    options = NetworkOptions(**card["options"])
-    sees = card.get(_SEES, _LANDMARKS)
-    if sees not in (_LANDMARKS, _RGB):
-        raise CheckpointError(f"a mouthing spotter sees '{_LANDMARKS}' or '{_RGB}'; the card says {sees!r:.40}")
-    return MouthingNetwork(options) if sees == _LANDMARKS else RgbMouthingNetwork(options, _features(card))
-
-
-def _features(card: dict[str, Any]) -> int:
-    return check_int(card["features"], "the card's features", 1, 4096)
+    return MouthingNetwork(NetworkOptions(**card["options"]))
 
 
 def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
@@ -133,12 +118,10 @@ def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
     card = {
         **model.card,
         **{"name": model.name, "options": asdict(model.network.options)},
-        **{"lips_version": VERSION, "visemes": list(VISEMES), _SEES: _LANDMARKS},
+        **{"lips_version": VERSION, "visemes": list(VISEMES)},
     }
     if isinstance(model.network, TemplateMatcher):
         card[_MATCHER] = _TEMPLATES
-    if isinstance(model.network, RgbMouthingNetwork):
-        card |= {_SEES: _RGB, "features": model.network.front.features}
     state = {key: value.detach().half().contiguous() for key, value in model.network.state_dict().items()}
     if not all(bool(torch.isfinite(value).all()) for value in state.values()):
         raise OptionsError(f"the weights of {model.name} do not fit into 16 bits, or are no numbers. Train it again")

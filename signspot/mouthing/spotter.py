@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
-from signspot.mouthing.lips import FPS, LipTrack, Source, read_lips
+from signspot.mouthing.lips import FPS, LipTrack
 from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.network import STEP, pad_words
-from signspot.mouthing.pixels import RgbMouthingNetwork, read_rgb_lips
 from signspot.mouthing.visemes import is_known, query, visemes_of
 from signspot.types import SIGN_SECONDS, Label, Segment, Spotting, Subtitle
 from signspot.words.match import Form, WordMatch, WordMatcher
@@ -234,16 +232,6 @@ class MouthingSpotter:
 
     def __init__(self, model: MouthingModel):
         self.model = model
-
-    def read(self, source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
-        """Follow the lips through a source as this spotter's network sees them, in memory that hardly grows.
-
-        Raises:
-            LandmarksError: no face is seen, or only from the side.
-        """
-        if isinstance(self.model.network, RgbMouthingNetwork):
-            return read_rgb_lips(self.model.network.front, source, cache, progress)
-        return read_lips(source, cache, progress)
 
     @torch.inference_mode()
     def curves(self, lips: LipTrack, words: Sequence[str], language: str = "en") -> NDArray[np.float32]:
