@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from signspot.annotation.statistics import (
     CONFIDENCE,
     TOLERANCE,
     Count,
+    IsRight,
     Mouthings,
     ReportTable,
-    Truth,
     YieldRow,
     count_yield,
+    is_in_truth,
     spread_thresholds,
     tabulate_agreement,
     tabulate_yield,
@@ -91,7 +93,8 @@ def report_yield(
     judged = judge(contrasted) if contrasted is not None else None
     if judged is not None:
         _write_words(store, judged, out / "words.csv")
-    truth = Truth(corpus) if corpus is not None and any(corpus.signs(video) for video in corpus.videos) else None
+    has_truth = corpus is not None and any(corpus.signs(video) for video in corpus.videos)
+    truth = partial(is_in_truth, corpus) if has_truth else None
     tables = _tabulate(store, (labels, truth), contrasted, judged, chosen, out)
     if mouthings is not None:
         tables.append(tabulate_agreement(store, labels, truth))
@@ -106,7 +109,7 @@ def report_yield(
 
 def _tabulate(
     store: Store,
-    labels_and_truth: tuple[Sequence[Label], Truth | None],
+    labels_and_truth: tuple[Sequence[Label], IsRight | None],
     contrasted: Contrast | None,
     judged: Judgement | None,
     options: ReportOptions,
@@ -115,12 +118,12 @@ def _tabulate(
     thresholds = options.thresholds or tuple(spread_thresholds(float(store.settings().get(_KEEP, 0.5))))
     labels, truth = labels_and_truth
     mouthings = Mouthings(labels, options.mouthing, options.tolerance)
-    rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth.is_right if truth else None)
+    rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth)
     draw_yield(rows, out / "yield.png")
     if contrasted is None or judged is None:
         return [tabulate_yield(rows)]
     promised = [judged.promised_precision(contrasted.score, threshold) for threshold in thresholds]
-    right = [truth.is_right(candidate) for candidate in store.candidates(rank=1)] if truth else None
+    right = list(map(truth, store.candidates(rank=1))) if truth else None
     return [tabulate_yield(rows, promised), _tabulate_confidences(judged, right)]
 
 

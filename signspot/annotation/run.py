@@ -58,7 +58,7 @@ from signspot.models.encoder import find_device
 from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.visemes import query, visemes_of
-from signspot.subtitles.reading import Subtitles, read_subtitles
+from signspot.subtitles.reading import Subtitles
 from signspot.types import LabelSource, VideoRights
 from signspot.words.match import WordMatcher
 from signspot.words.tokens import primary_language
@@ -288,7 +288,7 @@ class _CorpusRun:
         with self.stages("subtitles") as progress:
             for done, footage in enumerate(self.listing.footage, 1):
                 try:
-                    subtitles = read_subtitles(footage.subtitles)
+                    subtitles = self.corpus.subtitles(footage.video)
                 except FormatError as error:
                     self._fail(footage.video, str(error), report)
                     continue

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from signspot.annotation.records import SOURCE, Candidate, SubtitleQuery
 from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
-from signspot.corpus.truth import SignTruth
 from signspot.errors import OptionsError
 from signspot.mouthing.spotter import agrees, mark_mouthed
 from signspot.spotting.options import OVERLAP
@@ -24,21 +22,16 @@ from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRight
 MARGIN = 0.2  # seconds outside of the sign at which a place still is right
 
 
-class Truth:
-    """Asks a corpus for its truth, one video at a time."""
-
-    def __init__(self, corpus: Corpus):
-        self.corpus = corpus
-        self._signs = lru_cache(maxsize=4)(corpus.signs)
-
-    def is_right(self, candidate: Candidate) -> bool:
-        """Whether the word is signed at its place, or another word whose sign is the very one of the exemplar."""
-        return any(_shows(sign, candidate) for sign in self._signs(candidate.video))
+IsRight = Callable[[Candidate], bool]
 
 
-def _shows(sign: SignTruth, candidate: Candidate) -> bool:
-    there = sign.start - MARGIN <= candidate.time <= sign.end + MARGIN
-    return there and (sign.word == candidate.word or candidate.exemplar in sign.exemplars)
+def is_in_truth(corpus: Corpus, candidate: Candidate) -> bool:
+    """Whether the word is signed at its place, or another word whose sign is the very one of the exemplar."""
+    return any(
+        sign.start - MARGIN <= candidate.time <= sign.end + MARGIN
+        and (sign.word == candidate.word or candidate.exemplar in sign.exemplars)
+        for sign in corpus.signs(candidate.video)
+    )
 
 
 def spottings(store: Store, threshold: float, *, rank: int | None = 1, overlap: float = OVERLAP) -> Iterator[Candidate]:
@@ -156,7 +149,7 @@ def count_yield(
     evidence: Iterable[tuple[SubtitleQuery, Candidate]],
     thresholds: Sequence[float],
     mouthings: Mouthings,
-    is_right: Callable[[Candidate], bool] | None = None,
+    is_right: IsRight | None = None,
 ) -> list[YieldRow]:
     """Count what a run yields at each threshold.
 
@@ -312,7 +305,7 @@ def is_mouthed(candidate: Candidate, by_video: Mapping[str, Sequence[Label]]) ->
     return any(agrees(spotting, label) for label in by_video.get(candidate.video, ()))
 
 
-def tabulate_agreement(store: Store, labels: Sequence[Label], truth: Truth | None) -> ReportTable:
+def tabulate_agreement(store: Store, labels: Sequence[Label], is_right: IsRight | None) -> ReportTable:
     """Count the spottings that are mouthed, too, at some thresholds, and the share of either kind that is right."""
     candidates = list(spottings(store, 0.0))
     by_video = labels_by_video(labels)
@@ -327,11 +320,11 @@ def tabulate_agreement(store: Store, labels: Sequence[Label], truth: Truth | Non
                 one for one, kind in zip(candidates, kinds, strict=True) if kind is wanted and one.score >= threshold
             ]
             row.append(len(part))
-            if truth:
-                row.append(sum(truth.is_right(one) for one in part) / len(part) if part else None)
+            if is_right:
+                row.append(sum(map(is_right, part)) / len(part) if part else None)
         rows.append(tuple(row))
     columns: tuple[str, ...] = ("least score", "mouthed, too", "not mouthed")
-    if truth:
+    if is_right:
         columns = ("least score", "mouthed, too", "of them right", "not mouthed", "of those right")
     return ReportTable("Signs that are mouthed, too", columns, tuple(rows))
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast, get_args, get_type_hints
 
 from sqlalchemy import (
     URL,
@@ -292,73 +292,24 @@ def _key(name: str, kind: TypeEngine[str] | type[Integer] = _NAME) -> "Column[st
     return Column(name, kind, primary_key=True)
 
 
+def _table(name: str, record: type, keys: int) -> Table:
+    """A table with a column for each field of a record; the first `keys` fields identify a row."""
+    columns: list[Column[Any]] = []
+    for field, hint in get_type_hints(record).items():
+        options = get_args(hint) or (hint,)
+        kind = {int: Integer, float: Double, bool: Boolean}.get(options[0], Text)
+        if len(columns) < keys:
+            columns.append(_key(field, Integer if kind is Integer else _NAME))
+        else:
+            columns.append(Column(field, kind, nullable=type(None) in options))
+    return Table(name, METADATA, *columns)
+
+
 SETTINGS = Table("settings", METADATA, _key("name"), Column("value", Text, nullable=False))
-
-VIDEOS = Table(
-    "videos",
-    METADATA,
-    _key("video"),
-    Column("digest", Text, nullable=False),
-    Column("seconds", Double, nullable=False),
-    Column("problem", Text, nullable=False),
-    Column("remarks", Text, nullable=False),
-)
-
+VIDEOS = _table("videos", VideoRecord, 1)
 DONE = Table("done", METADATA, _key("video"), _key("word"), Column("key", Text, nullable=False))
-
-QUERIES = Table(
-    "queries",
-    METADATA,
-    _key("video"),
-    _key("subtitle", Integer),
-    _key("word"),
-    Column("form", Text, nullable=False),
-    Column("first", Integer, nullable=False),
-    Column("last", Integer, nullable=False),
-    Column("mentions", Integer, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("subtitle_start", Double, nullable=False),
-    Column("subtitle_end", Double, nullable=False),
-    Column("start", Double, nullable=False),
-    Column("end", Double, nullable=False),
-    Column("exemplars", Integer, nullable=False),
-    Column("best", Double),
-    Column("negatives", Integer, nullable=False),
-    Column("negative_best", Double),
-    Column("negative_mean", Double),
-    Column("negatives_above", Integer, nullable=False),
-)
-
-CANDIDATES = Table(
-    "candidates",
-    METADATA,
-    _key("video"),
-    _key("subtitle", Integer),
-    _key("word"),
-    _key("rank", Integer),
-    Column("time", Double, nullable=False),
-    Column("start", Double, nullable=False),
-    Column("end", Double, nullable=False),
-    Column("score", Double, nullable=False),
-    Column("exemplar", Text, nullable=False),
-    Column("variant", Text, nullable=False),
-    Column("mirrored", Boolean, nullable=False),
-    Column("exemplars", Integer, nullable=False),
-    Column("agreeing", Integer, nullable=False),
-    Column("exemplar_second", Double),
-    Column("exemplar_mean", Double, nullable=False),
-    Column("negatives", Integer, nullable=False),
-    Column("negative_best", Double),
-    Column("negative_mean", Double),
-    Column("negatives_above", Integer, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("at", Text, nullable=False),
-    Column("confidence", Text, nullable=False),
-    Column("false_alarms_per_hour", Double),
-    Column("licence", Text, nullable=False),
-    Column("consent", Text, nullable=False),
-)
-
+QUERIES = _table("queries", SubtitleQuery, 3)
+CANDIDATES = _table("candidates", Candidate, 4)
 Index("queries_by_word", QUERIES.c.word)
 Index("candidates_by_word", CANDIDATES.c.word, CANDIDATES.c.score)
 

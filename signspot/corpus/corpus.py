@@ -13,8 +13,8 @@ searched for, in folders below too: `news.mp4` or `news.pose`, and `news.vtt` or
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -38,7 +38,7 @@ from signspot.errors import FormatError
 from signspot.io.checks import check_int, check_text, parse_json, path_inside, quoted
 from signspot.io.files import atomic_write, clean_up, content_digest
 from signspot.io.text import read_text
-from signspot.subtitles.reading import SUFFIXES
+from signspot.subtitles.reading import SUFFIXES, Subtitles, read_subtitles
 from signspot.types import Label, VideoRights
 from signspot.video import MEDIA_SUFFIXES
 
@@ -146,6 +146,7 @@ def _partner(name: str, media: dict[str, list[Path]], language: str) -> str:
 
 
 _Truth = TypeVar("_Truth", SignTruth, MentionTruth, MouthingTruth)
+_Content = TypeVar("_Content")
 FORMAT, VERSION = "signspot-corpus", 1
 
 
@@ -245,12 +246,13 @@ class FootageListing:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus that was opened: files are read when they are asked for."""
+    """A corpus that was opened: files are read when they are first asked for, all but labels once."""
 
     folder: Path
     videos: Mapping[str, CorpusVideo]
     options: Mapping[str, Any]  # of the generator that made it; empty for real footage
     problems: tuple[CorpusProblem, ...] = ()  # files that were left out
+    _contents: dict[Path, Any] = field(default_factory=dict, repr=False, compare=False)  # of files; copies share it
 
     @property
     def layout(self) -> Layout:
@@ -259,11 +261,17 @@ class Corpus:
 
     def dictionary(self, *, video: bool = False) -> Dictionary:
         """Its dictionary, with landmarks or with videos."""
-        return open_dictionary(self.layout.dictionary_video if video else self.layout.dictionary)
+        return self._once(self.layout.dictionary_video if video else self.layout.dictionary, open_dictionary)
 
     def splits(self) -> Splits:
         """Its splits."""
-        return read_splits(self.layout.splits)
+        return self._once(self.layout.splits, read_splits)
+
+    def subtitles(self, video: str) -> Subtitles:
+        """The subtitles of a video that has some."""
+        path = self.videos[video].subtitles
+        assert path is not None, "asked for only where there are some"
+        return self._once(path, read_subtitles)
 
     def in_split(self, split: str) -> list[CorpusVideo]:
         """The videos for training ('train'), for testing ('test'), or of another split."""
@@ -313,7 +321,14 @@ class Corpus:
 
     def _truth(self, record: type[_Truth], kind: str, video: str) -> list[_Truth]:
         path = self.layout.truth(kind, video)
-        return list(read_records(record, path)) if path.is_file() else []
+        return self._once(path, lambda file: list(read_records(record, file)) if file.is_file() else [])
+
+    def _once(self, path: Path, read: Callable[[Path], _Content]) -> _Content:
+        """The content of a file, read the first time it is asked for."""
+        if path not in self._contents:
+            self._contents[path] = read(path)
+        content: _Content = self._contents[path]
+        return content
 
 
 def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:
@@ -336,16 +351,19 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
     Raises:
         FormatError: there is no such folder, no video in it, or it is unfinished.
     """
-    layout = Layout(Path(folder))
+    layout, contents = Layout(Path(folder)), dict[Path, Any]()
     if not layout.folder.is_dir():
         raise FormatError(f"no corpus at {layout.folder}: there is no such folder")
+    split: dict[str, str] = {}
+    if layout.splits.is_file():
+        splits = contents[layout.splits] = read_splits(layout.splits)
+        split = {**dict.fromkeys(splits.test, "test"), **dict.fromkeys(splits.train, "train")}
     if layout.corpus.is_file():
         data = _read_corpus_json(layout.corpus)
-        split = _split_of(layout)
         listed = (_video_from_json(layout, entry) for entry in data["videos"])
         videos = {video.id: replace(video, split=video.split or split.get(video.id, "")) for video in listed}
         _check_complete(layout, videos.values())
-        return Corpus(layout.folder, videos, data.get("options", {}))
+        return Corpus(layout.folder, videos, data.get("options", {}), (), contents)
     footage, problems = find_videos(layout.folder, language)
     if not footage:
         hint = f" ({problems[0]})" if problems else ""
@@ -353,9 +371,8 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
             f"{layout.folder} is no corpus: it holds no video{hint}. Put videos or .pose files into it, "
             "and subtitles of the same name beside them"
         )
-    split = _split_of(layout)
     by_id = {video.id: replace(video, split=split.get(video.id, "")) for video in footage}
-    return Corpus(layout.folder, by_id, {}, tuple(problems))
+    return Corpus(layout.folder, by_id, {}, tuple(problems), contents)
 
 
 def with_split(corpus: Corpus, file: Path) -> Corpus:
@@ -424,14 +441,6 @@ def _video_from_json(layout: Layout, entry: Any) -> CorpusVideo:
     )
     texts = {key: check_text(entry.get(key), f"{where}: {key}") for key in ("signer", "split", "licence", "consent")}
     return CorpusVideo(entry["id"], landmarks, video, subtitles, **texts)
-
-
-def _split_of(layout: Layout) -> dict[str, str]:
-    """Video id → train or test, where the corpus says."""
-    if not layout.splits.is_file():
-        return {}
-    splits = read_splits(layout.splits)
-    return {**dict.fromkeys(splits.test, "test"), **dict.fromkeys(splits.train, "train")}
 
 
 def _check_complete(layout: Layout, videos: Iterable[CorpusVideo]) -> None:

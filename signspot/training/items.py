@@ -17,7 +17,6 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import OptionsError
 from signspot.io.files import content_digest
-from signspot.subtitles.reading import read_subtitles
 from signspot.training.configuration import check_numbers
 from signspot.types import Label, LabelSource, Segment
 from signspot.words.match import WordMatcher
@@ -153,13 +152,13 @@ def read_words(
     matcher = WordMatcher(words, language)
     by_video: dict[str, list[SubtitleWords]] = {}
     for name in videos:
-        path = corpus.videos[name].subtitles
+        subtitles = () if corpus.videos[name].subtitles is None else corpus.subtitles(name)
         by_video[name] = [
             SubtitleWords(
                 Segment(subtitle.start, subtitle.end),
                 tuple(dict.fromkeys(match.word for match in matcher.find(subtitle.text))),
             )
-            for subtitle in (read_subtitles(path) if path is not None else ())
+            for subtitle in subtitles
         ]
     return by_video
 

@@ -3,46 +3,14 @@
 import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary
-
-_watching: list[Counter[str]] = []
-
-
-def _count(event: str, arguments: tuple[object, ...]) -> None:
-    if _watching and event in ("open", "sqlite3.connect") and isinstance(arguments[0], str | os.PathLike):
-        for opened in _watching:
-            opened[Path(os.fspath(arguments[0])).name] += 1
-
-
-sys.addaudithook(_count)  # for good: a hook cannot be removed
-
-
-@contextmanager
-def counting() -> Iterator[Counter[str]]:
-    """How often files are opened, by name."""
-    opened: Counter[str] = Counter()
-    _watching.append(opened)
-    try:
-        yield opened
-    finally:
-        _watching.remove(opened)
-
-
-@pytest.fixture
-def job(corpus_folder: Path, encoder_file: Path, shared_cache: Path, tmp_path: Path) -> AnnotationJob:
-    dictionary, out = corpus_folder / "dictionary", tmp_path / "run"
-    return AnnotationJob(corpus_folder, dictionary, out, encoder=str(encoder_file), cache=shared_cache)
+from tests.fixtures.opened import counting
 
 
 def test_annotate(job: AnnotationJob, here) -> None:

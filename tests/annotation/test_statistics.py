@@ -8,8 +8,8 @@ import pytest
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.statistics import (
     Mouthings,
-    Truth,
     count_yield,
+    is_in_truth,
     merge,
     spottings,
     spread_thresholds,
@@ -139,16 +139,16 @@ def test_a_candidate_leaves_as_a_dictionary_spotting() -> None:
 
 
 @pytest.fixture
-def truth(tmp_path: Path) -> Truth:
+def corpus(tmp_path: Path) -> Corpus:
     corpus = Corpus(tmp_path, {}, {})
     sign = SignTruth("v", 0, "apple", 2.0, 3.0, "1", "anna", ("apple-1", "fruit-1"), True, False, True, 0)
     write_records([sign], corpus.layout.truth("signs", "v"))
-    return Truth(corpus)
+    return corpus
 
 
 @pytest.mark.parametrize(
     ("word", "time", "right"),
     [("apple", 2.5, True), ("apple", 3.15, True), ("apple", 3.25, False), ("fruit", 2.5, True), ("pear", 2.5, False)],
 )
-def test_right_or_wrong(truth: Truth, word: str, time: float, right: bool) -> None:
-    assert truth.is_right(candidate("v", 0, word, time, 0.9)) is right
+def test_right_or_wrong(corpus: Corpus, word: str, time: float, right: bool) -> None:
+    assert is_in_truth(corpus, candidate("v", 0, word, time, 0.9)) is right

@@ -16,6 +16,7 @@ from signspot.errors import DictionaryError, NothingToLearnError, OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.corpora import TINY
+from tests.fixtures.opened import counting
 
 
 @pytest.fixture
@@ -85,7 +86,11 @@ def test_footage_and_a_dictionary_are_enough(
     learn: Callable[..., LoopResult], given: Path, tiny_corpus: Corpus, tmp_path: Path
 ) -> None:
     """Without splits some videos are kept for tests, named in the run's folder; recognisers learn from the others."""
-    result = learn(given)
+    with counting() as opened:
+        result = learn(given)
+    texts = [path.name for path in given.rglob("*.vtt")]
+    expected = dict.fromkeys([*texts, "dictionary.json"], 2)  # to digest it, and to read it
+    assert {name: opened[name] for name in expected} == expected
     assert all(result.outcome(f"recogniser {name}")["files"] for name in ("M", "D", "M+D"))
     splits = read_splits(tmp_path / "out" / "splits.json")
     assert sorted((*splits.train, *splits.test)) == sorted(path.stem for path in given.glob("*.pose"))

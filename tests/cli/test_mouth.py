@@ -20,6 +20,7 @@ from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import habits_of, say
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera import project
+from tests.fixtures.opened import counting
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,9 @@ def test_labels_and_spottings_are_written(signspot, place, tmp_path):
 
 
 def test_words_come_from_the_subtitles_or_from_a_file(signspot, place, tmp_path):
-    _, out, _ = run(signspot, place, "--threshold", 0, "--json")
+    with counting() as opened:
+        _, out, _ = run(signspot, place, "--threshold", 0, "--json")
+    assert (opened["news.pose"], opened["news.vtt"]) == (1, 1)
     assert {json.loads(line)["word"] for line in out.splitlines()} == {"elephants", "walked"}
     (tmp_path / "words.txt").write_text("walk\n\n")
     _, out, _ = run(signspot, place, "--threshold", 0, "--json", "--words-from", tmp_path / "words.txt")

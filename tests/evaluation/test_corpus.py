@@ -26,6 +26,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
+from tests.fixtures.opened import counting
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 
@@ -118,8 +119,11 @@ def test_where_only_labels_are_known_spotting_is_not_measured(corpus: Corpus, en
     shutil.rmtree(folder / "truth")
     for path in (folder / "labels").glob("*.jsonl"):
         path.write_text(re.sub(r'"confidence": 0\.\d+', '"confidence": 1.0', path.read_text()))
-    part, words = part_to_test(open_corpus(folder), "all")
-    scores = evaluate_corpus(Spotter(encoder), part, words, SpotOptions())
+    with counting() as opened:
+        part, words = part_to_test(open_corpus(folder), "all")
+        scores = evaluate_corpus(Spotter(encoder), part, words, SpotOptions())
+    files = ["corpus.json", "splits.json", "dictionary.json", *(f"{name}.vtt" for name in part.videos)]
+    assert {name: opened[name] for name in files} == dict.fromkeys(files, 1)
     assert scores.spotting is None
     assert scores.as_dict()["spotting"] is None
     assert scores.queries > 0
