@@ -275,7 +275,7 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
         for promised in PROMISED
     ]
     precisions: dict[Group, list[float]] = {
-        word: [value] for word, value in detection(spottings).value().average_precision.items()
+        word: [value] for word, value in detection(spottings).average_precision().items()
     }
     return Spotted(
         len(gallery.words),

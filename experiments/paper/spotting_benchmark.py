@@ -116,5 +116,5 @@ def _search(spotter: Spotter, corpus: Corpus, words: Mapping[str, int], setup: S
                 best = float(searched.times[span][int(curve.argmax())])
                 hit = bool(np.any(tolerance.accepts(np.array([best]), query.times)))
                 right.setdefault(query.word, []).append(float(hit))
-    precision = {str(word): [value] for word, value in detection.value().average_precision.items()}
+    precision = {str(word): [value] for word, value in detection.average_precision().items()}
     return Result({"mAP": precision, "localisation": right}, {"words": len(words), "signs": sum(words.values())})

@@ -208,7 +208,7 @@ def _spotting_scores(detection: Detection, decided: Detection, threshold: float,
     signs = np.array([point.truths for point in points], float)
     hours = np.array([point.hours for point in points])
     overlap = np.array([point.overlap for point in points])
-    precisions: dict[Group, list[float]] = {word: [ap] for word, ap in detection.value().average_precision.items()}
+    precisions: dict[Group, list[float]] = {word: [ap] for word, ap in detection.average_precision().items()}
     return SpottingScores(
         threshold,
         int(signs.sum()),

@@ -22,6 +22,7 @@ from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.signing import check_signing, sign_segment
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
+from signspot.metrics.ranking import mean
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
@@ -320,7 +321,7 @@ def _scores(
         len(words),
         sum(true.word in words for stream in streams for true in stream.truth),
         hours,
-        detection.value().mean_average_precision,
+        mean(list(detection.average_precision().values())),
         float(np.mean(found[2])) if found[2] else float("nan"),
         float(np.median(errors)) * FPS if errors else float("nan"),
         point.precision,

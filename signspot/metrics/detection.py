@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
 from signspot.metrics.localisation import ROUNDING
-from signspot.metrics.ranking import FloatArray, mean
+from signspot.metrics.ranking import FloatArray
 from signspot.types import Segment, Spotting
 
 Array = NDArray[np.float64]
@@ -57,21 +57,6 @@ class DetectionCurve:
     hours: float
 
     @property
-    def precision(self) -> Array:
-        """(P,) found over spotted."""
-        return _over_array(self.found, self.found + self.false_alarms)
-
-    @property
-    def recall(self) -> Array:
-        """(P,) found over true; nan where nothing is true."""
-        return _over_array(self.found, np.full(len(self.found), self.truths))
-
-    @property
-    def false_alarms_per_hour(self) -> Array:
-        """(P,) false alarms over hours of footage; nan without footage."""
-        return _over_array(self.false_alarms, np.full(len(self.found), self.hours))
-
-    @property
     def average_precision(self) -> float:
         """The area under precision against recall, all-point interpolation; nan where nothing is true.
 
@@ -79,7 +64,8 @@ class DetectionCurve:
         """
         if self.truths == 0:
             return math.nan
-        envelope = np.maximum.accumulate(self.precision[::-1])[::-1]
+        precision = self.found / (self.found + self.false_alarms)
+        envelope = np.maximum.accumulate(precision[::-1])[::-1]
         return float((np.diff(self.found, prepend=0) * envelope).sum()) / self.truths
 
     def at(self, threshold: float) -> OperatingPoint:
@@ -91,26 +77,6 @@ class DetectionCurve:
             return OperatingPoint(threshold, 0, 0, self.truths, self.hours, 0.0)
         counts = int(self.found[index]), int(self.false_alarms[index])
         return OperatingPoint(threshold, *counts, self.truths, self.hours, float(self.overlap[index]))
-
-    def threshold_for(self, false_alarms_per_hour: float) -> float:
-        """The lowest score that occurs at which false alarms per hour do not exceed the number wanted.
-
-        Where even the highest score exceeds it, the next number above that score: nothing seen so far would pass. Where
-        no score exceeds it, the lowest score: below it nothing is known.
-
-        Raises:
-            OptionsError: the number is negative, or there is no footage or no spotting to measure on.
-        """
-        if not false_alarms_per_hour >= 0:
-            raise OptionsError(f"false alarms per hour must be 0 or more; got {false_alarms_per_hour}")
-        if self.hours <= 0:
-            raise OptionsError("false alarms per hour need footage of known length; got 0 hours")
-        if len(self.thresholds) == 0:
-            raise OptionsError("there is no spotting to choose a threshold from. Spot with a lower threshold first.")
-        allowed = int(np.searchsorted(self.false_alarms_per_hour, false_alarms_per_hour, side="right"))
-        if allowed == 0:
-            return float(np.nextafter(self.thresholds[0], np.inf))
-        return float(self.thresholds[allowed - 1])
 
 
 def make_curve(
@@ -141,12 +107,6 @@ def make_curve(
 
 def _over(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator else math.nan
-
-
-def _over_array(numerators: NDArray[np.int64], denominators: FloatArray | NDArray[np.int64]) -> Array:
-    ratios: Array = np.full(len(numerators), np.nan)
-    np.divide(numerators, denominators, out=ratios, where=denominators != 0)
-    return ratios
 
 
 class Occurrence(Protocol):
@@ -217,18 +177,6 @@ def _fit(spotting: Spotting, segment: Segment) -> tuple[float, float]:
     return spotting.segment.iou(segment), -abs(spotting.time - segment.middle)
 
 
-@dataclass(frozen=True, slots=True)
-class DetectionResult:
-    """Measures of spotting over all thresholds; the numbers are nan where there is no true sign."""
-
-    mean_average_precision: float  # over the words that are truly signed somewhere
-    average_precision: dict[str, float]  # of each of them
-    mean_iou: float  # of all that were found with any score
-    truths: int
-    spottings: int
-    hours: float
-
-
 class Detection:
     """Accumulates videos: spottings matched one to one with true signs of the same word.
 
@@ -260,19 +208,10 @@ class Detection:
         for word in spotted.keys() | true.keys():
             self._pairs[video, word] = _pair(spotted.get(word, []), true.get(word, []))
 
-    def value(self) -> DetectionResult:
-        """Average precision by word, mAP and mean IoU over everything added."""
+    def average_precision(self) -> dict[str, float]:
+        """Word → its average precision, of the words that are truly signed somewhere; by word."""
         curves = {word: _join(pairs, self.hours) for word, pairs in sorted(self._by("word").items())}
-        precisions = {word: curve.average_precision for word, curve in curves.items() if curve.truths}
-        pairs = self._pairs.values()
-        return DetectionResult(
-            mean(list(precisions.values())),
-            precisions,
-            mean([overlap for pair in pairs for overlap in pair.overlaps[pair.matched].tolist()]),
-            sum(pair.truths for pair in pairs),
-            sum(len(pair.scores) for pair in pairs),
-            self.hours,
-        )
+        return {word: curve.average_precision for word, curve in curves.items() if curve.truths}
 
     @property
     def hours(self) -> float:

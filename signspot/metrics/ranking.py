@@ -1,8 +1,7 @@
 """From similarities to ranks, and from the ranks of the right answers to average precision, recall and median rank."""
 
 import math
-import statistics
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,17 +86,6 @@ def average_precision(ranks: IntArray, relevant: int) -> float:
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / relevant)
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalResult:
-    """Measures of a retrieval; every number is nan where there was no query."""
-
-    average_precision: Averages  # mAP, over words and over queries
-    recall: dict[int, Averages]  # by k: the share of queries with a right answer among the first k
-    median_rank: float  # of the best right answer, over queries; infinite where at least half have none
-    queries: int
-    words: int
-
-
 class RankedQueries:
     """Accumulates the ranks of right answers, query by query."""
 
@@ -121,14 +109,3 @@ class RankedQueries:
         if k < 1:
             raise OptionsError(f"recall is taken among the first 1 or more answers; got k={k}")
         return self.best_ranks.reaching(k)
-
-    def value(self, ks: Sequence[int] = (1, 5)) -> RetrievalResult:
-        """Average over words and over queries."""
-        ranks = self.best_ranks.instances()
-        return RetrievalResult(
-            self.average_precisions.value(),
-            {k: self.hits(k).value() for k in ks},
-            statistics.median(ranks) if ranks else float("nan"),
-            len(ranks),
-            len(self.best_ranks),
-        )

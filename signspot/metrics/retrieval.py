@@ -7,7 +7,7 @@ import numpy as np
 
 from signspot.errors import OptionsError
 from signspot.metrics.localisation import Tolerance, Truth
-from signspot.metrics.ranking import FloatArray, Group, RankedQueries, RetrievalResult, ranks_of
+from signspot.metrics.ranking import FloatArray, Group, RankedQueries, ranks_of
 
 
 class ClipRetrieval:
@@ -59,7 +59,3 @@ class ClipRetrieval:
         of_word = np.array(self._members[word])
         right = of_word[self.tolerance.accepts(peaks[of_word], truth)]
         self.queries.add(word, ranks_of(maxima, right), len(of_word))
-
-    def value(self, ks: Sequence[int] = (5,)) -> RetrievalResult:
-        """MAP, R@k and median rank, over words (the paper's) and over clips; nan where there is none."""
-        return self.queries.value(ks)

@@ -60,17 +60,13 @@ def slow_average_precision(hits: list[tuple[float, bool]], truths: int) -> float
 @given(SPOTTINGS, SIGNS)
 def test_as_if_counted_plainly(spottings: list[Spotting], truths: list[TrueSign]) -> None:
     detection = detect(spottings, truths, VIDEOS)
-    hits, result = slow_hits(spottings, truths), detection.value()
+    hits = slow_hits(spottings, truths)
     expected = {}
     for word in {truth.word for truth in truths}:
         of_word = [(score, right) for name, score, right in hits if name == word]
         expected[word] = slow_average_precision(of_word, sum(truth.word == word for truth in truths))
-    assert result.average_precision == pytest.approx(expected)
-    assert (result.truths, result.spottings, result.hours) == (len(truths), len(spottings), 1.0)
-    if expected:
-        assert result.mean_average_precision == pytest.approx(sum(expected.values()) / len(expected))
-    else:
-        assert math.isnan(result.mean_average_precision)
+    assert detection.average_precision() == pytest.approx(expected)
+    assert detection.hours == 1.0
     point = detection.curve().at(0.7)
     kept = [right for _, score, right in hits if score >= 0.7]
     assert (point.found, point.false_alarms) == (sum(kept), len(kept) - sum(kept))
@@ -91,19 +87,17 @@ def test_videos_add_up(spottings: list[Spotting], truths: list[TrueSign]) -> Non
 def test_a_sign_of_another_word_or_video_is_not_found() -> None:
     truths = [sign("apple", "one", 1.0)]
     spottings = [spotting("bread", "one", 1.2, 0.9), spotting("apple", "two", 1.2, 0.9)]
-    result = detect(spottings, truths, VIDEOS).value()
-    assert result.average_precision == {"apple": 0.0}  # bread is never signed: it has no average precision
+    precision = detect(spottings, truths, VIDEOS).average_precision()
+    assert precision == {"apple": 0.0}  # bread is never signed: it has no average precision
 
 
 def test_spans_are_measured() -> None:
     found = detect([spotting("apple", "one", 1.2, 0.9)], [sign("apple", "one", 1.0)], VIDEOS)
-    assert found.value().mean_iou == pytest.approx(0.8)
+    assert found.curve().at(0.0).overlap == pytest.approx(0.8)
 
 
 def test_nothing_is_nan() -> None:
-    result = Detection().value()
-    assert math.isnan(result.mean_average_precision)
-    assert math.isnan(result.mean_iou)
+    assert Detection().average_precision() == {}
     assert Detection().by_video(0.7) == {}
 
 

@@ -51,28 +51,11 @@ def test_one_threshold_counted_plainly(hits: Hits, missed: int, threshold: float
     assert point.overlap == pytest.approx(sum(hit[2] for hit in found))
 
 
-@given(HITS.filter(len))
-def test_the_curve_holds_every_operating_point(hits: Hits) -> None:
-    curve = curve_of(hits, 20)
-    points = [curve.at(float(threshold)) for threshold in curve.thresholds]
-    for name in ("precision", "recall", "false_alarms_per_hour"):
-        assert getattr(curve, name).tolist() == [getattr(point, name) for point in points]
-
-
 @given(HITS, st.randoms(use_true_random=False))
 def test_the_order_of_spottings_does_not_matter(hits: Hits, random) -> None:
     one, other = curve_of(hits, 20), curve_of(random.sample(hits, len(hits)), 20)
     assert one.overlap.tolist() == other.overlap.tolist()
     assert one.found.tolist() == other.found.tolist()
-
-
-@given(HITS.filter(len), st.sampled_from([0.0, 1.0, 2.0, 3.9, 4.0, 100.0]))
-def test_the_threshold_for_a_wanted_rate(hits: Hits, wanted: float) -> None:
-    curve = curve_of(hits, 20)
-    threshold = curve.threshold_for(wanted)
-    assert curve.at(threshold).false_alarms_per_hour <= wanted
-    lower = [score for score in curve.thresholds if score < threshold]
-    assert not lower or curve.at(max(lower)).false_alarms_per_hour > wanted
 
 
 def test_ties_enter_together() -> None:
@@ -91,29 +74,15 @@ def test_perfect_is_exactly_one() -> None:
     assert curve_of([(n / 10, True, 1.0) for n in range(7)], 7).average_precision == 1.0
 
 
-def test_background_alone_gives_a_threshold() -> None:
-    curve = curve_of([(score, False, 0.0) for score in (0.9, 0.8, 0.7, 0.6)], truths=0, hours=2)
-    assert curve.threshold_for(1) == 0.8
-    assert curve.threshold_for(0.2) == np.nextafter(0.9, 1)
-    assert curve.threshold_for(9) == 0.6
-    assert np.isnan(curve.recall).all()
-
-
 def test_nothing_at_all() -> None:
     empty = curve_of([], truths=0, hours=0)
     point = empty.at(0.7)
     assert all(math.isnan(number) for number in (point.precision, point.recall))
     assert math.isnan(point.false_alarms_per_hour)
-    assert len(empty.precision) == len(empty.false_alarms_per_hour) == 0
-    with pytest.raises(OptionsError):
-        curve_of([], 1).threshold_for(1)
+    assert math.isnan(empty.average_precision)
 
 
 def test_mistakes_are_named() -> None:
     curve = curve_of([(0.5, False, 0.0)], 0)
     with pytest.raises(OptionsError):
-        curve.threshold_for(-1)
-    with pytest.raises(OptionsError):
         curve.at(math.nan)
-    with pytest.raises(OptionsError):
-        curve_of([(0.5, False, 0.0)], 0, hours=0).threshold_for(1)

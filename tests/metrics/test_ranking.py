@@ -55,32 +55,17 @@ def test_worked_by_hand() -> None:
     queries.add("apple", np.array([1, 4]), 2)  # AP (1/1 + 2/4) / 2 = 0.75
     queries.add("apple", np.array([], np.int64), 2)  # AP 0, no right answer
     queries.add("bread", np.array([6]), 1)  # AP 1/6
-    result = queries.value(ks=(1, 6))
-    assert result.average_precision.per_instance == pytest.approx((0.75 + 0 + 1 / 6) / 3)
-    assert result.average_precision.per_group == pytest.approx((0.375 + 1 / 6) / 2)
-    assert result.recall[1].per_group == 0.25
-    assert result.recall[6].per_group == 0.75
-    assert result.median_rank == 6
-    assert (result.queries, result.words) == (3, 2)
-
-
-def test_half_without_a_right_answer_have_an_infinite_median() -> None:
-    queries = RankedQueries()
-    queries.add("apple", np.array([1]), 1)
-    queries.add("apple", np.array([], np.int64), 1)
-    assert queries.value().median_rank == math.inf
-
-
-def test_no_query_is_nan() -> None:
-    result = RankedQueries().value(ks=(5,))
-    numbers = [result.average_precision.per_group, result.recall[5].per_instance, result.median_rank]
-    assert all(math.isnan(number) for number in numbers)
-    assert result.queries == 0
+    assert {word: pytest.approx(values) for word, values in queries.average_precisions.items()} == {
+        "apple": [0.75, 0.0],
+        "bread": [1 / 6],
+    }
+    assert queries.best_ranks == {"apple": [1.0, math.inf], "bread": [6.0]}
+    assert (queries.hits(1).value().per_group, queries.hits(6).value().per_group) == (0.25, 0.75)
 
 
 def test_the_first_none_are_refused() -> None:
     with pytest.raises(OptionsError):
-        RankedQueries().value(ks=(0,))
+        RankedQueries().hits(0)
 
 
 PAIRS = st.lists(st.tuples(st.sampled_from("abcd"), st.floats(-1e6, 1e6)), max_size=30)
