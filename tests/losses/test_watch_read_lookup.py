@@ -1,6 +1,7 @@
 """The losses: worked by hand at named angles, against slow obvious loops, and by their laws."""
 
 import math
+from collections.abc import Callable
 from itertools import groupby
 from typing import get_args
 
@@ -300,6 +301,12 @@ def shuffled(batch: Batch, seed: int) -> Batch:
         batch.clips[rows], batch.clip_item[rows], batch.clip_word[rows], batch.exemplars[columns],
         batch.exemplar_item[columns], batch.exemplar_word[columns], batch.exemplar_foreground[columns],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", [watch_read_lookup, watch_lookup, info_nce])
+def test_the_temperature_is_the_papers_unless_another_is_given(loss: Callable[..., Tensor]) -> None:
+    batch = random_batch(0)
+    assert float(loss(batch)) == float(loss(batch, 0.07)) != float(loss(batch, 0.1))
 
 
 @pytest.mark.parametrize("loss", [watch_read_lookup, watch_lookup])
