@@ -125,7 +125,7 @@ def measure_video(
 
 def ask_once(clips: Sequence[LipClip], seed: int, each: int) -> list[Trial]:
     """Up to so many questions to each clip, none twice: a clip as long as a window has few words to ask for."""
-    return list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), seed, each=each)))
+    return list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), seed, per_clip=each)))
 
 
 def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") -> str:

@@ -35,7 +35,7 @@ def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list
 
     Of synthetic signs twice: with minimal pairs, of which one is looked for where the other is signed, and without.
     """
-    options = StreamOptions(signs=700, each=each, signed=False, seed=seed)
+    options = StreamOptions(signs=700, signs_per_stream=each, signed=False, seed=seed)
     found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
     for name, share in (("synthetic", 0.2), ("synthetic without minimal pairs", 0.0)):
         clips = isolated_clips(_WORDS, _SIGNERS, SEEDS[half], share)

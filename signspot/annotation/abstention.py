@@ -1,9 +1,9 @@
 """Choice of words to ask for: a confidence for every candidate, learned from the corpus itself, without any truth.
 
-The open question of Sec. 4.8. Words are also asked where no subtitle has them (decoys). What is found for the words of
-a subtitle is a mixture: of signs, and of places that look like a decoy's, because the word is not signed, or is signed
-otherwise. Expectation-maximisation separates the two: a logistic model weighs what speaks for a place, and every word
-has its own share of mentions that are signed, drawn towards the mean of all words while it is seldom mentioned.
+The open question of Sec. 4.8. Words are also asked where no subtitle has them (decoys). The candidates of a subtitle's
+words are a mixture: of signs, and of locations that look like a decoy's, because the word is not signed, or is signed
+otherwise. Expectation-maximisation separates the two: a logistic model weighs the evidence for a location, and every
+word has its own share of mentions that are signed, drawn towards the mean of all words while it is seldom mentioned.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from signspot.annotation.store import Store
 from signspot.errors import OptionsError, StoreError
 
 Array = NDArray[np.float64]
-REACH = 0.32  # seconds: places that are nearer are one place; half a clip of 16 frames
+REACH = 0.32  # seconds: candidates that are nearer are at one location; half a clip of 16 frames
 _Row = tuple[str, float, float, float, float]
 _Span = tuple[float, float]
 
@@ -32,7 +32,7 @@ class Contrast:
     decoy: NDArray[np.bool_]  # (N,)
     score: Array  # (N,) in [0, 1]
     rival: Array  # (N,) the highest score of a rival; nan: there is none
-    negative: Array  # (N,) the highest score of a negative at this place; nan: none was compared
+    negative: Array  # (N,) the highest score of a negative there; nan: none was compared
     second: Array  # (N,) the score of the second-best exemplar; nan: the word has one only
 
     def __len__(self) -> int:
@@ -57,13 +57,13 @@ def contrast(run: Store, decoys: Store) -> Contrast:
     asked: list[_Row] = []
     by_chance: list[_Row] = []
     for video, group in groupby(run.candidates(), key=lambda candidate: candidate.video):
-        own = list(group)
-        places = _Places(own)
-        asked += [_row(candidate, places) for candidate in own if candidate.rank == 1]
+        candidates = list(group)
+        rivals = _Rivals(candidates)
+        asked += [_row(candidate, rivals) for candidate in candidates if candidate.rank == 1]
         truly = _spans_of_words(run.queries(video=video))
         spans = {(query.subtitle, query.word): (query.start, query.end) for query in decoys.queries(video=video)}
         by_chance += [
-            _row(decoy, places)
+            _row(decoy, rivals)
             for decoy in decoys.candidates(video=video, rank=1)
             if not _meets(truly, decoy.word, spans[decoy.subtitle, decoy.word])
         ]
@@ -75,27 +75,27 @@ def contrast(run: Store, decoys: Store) -> Contrast:
     return Contrast(tuple(row[0] for row in every), np.arange(len(every)) >= len(asked), *numbers.T)
 
 
-class _Places:
-    """All places that one video's run found, to ask for rivals."""
+class _Rivals:
+    """The candidates of one video, in order of time."""
 
     def __init__(self, candidates: Sequence[Candidate]):
         ordered = sorted(candidates, key=lambda candidate: candidate.time)
         self._times = np.array([candidate.time for candidate in ordered])
         self._scores = [(candidate.word, candidate.score) for candidate in ordered]
 
-    def rival(self, candidate: Candidate) -> float:
-        """The highest score of another word at a candidate's place; nan: there is none."""
+    def best(self, candidate: Candidate) -> float:
+        """The highest score of another word near a candidate; nan: there is none."""
         first, last = np.searchsorted(self._times, [candidate.time - REACH, candidate.time + REACH])
         others = [score for word, score in self._scores[first:last] if word != candidate.word]
         return max(others, default=np.nan)
 
 
-def _row(candidate: Candidate, places: _Places) -> _Row:
+def _row(candidate: Candidate, rivals: _Rivals) -> _Row:
     negative, second = candidate.negative_best, candidate.exemplar_second
     return (
         candidate.word,
         candidate.score,
-        places.rival(candidate),
+        rivals.best(candidate),
         np.nan if negative is None else negative,
         np.nan if second is None else second,
     )
@@ -108,15 +108,15 @@ def _spans_of_words(queries: Iterable[SubtitleQuery]) -> dict[str, list[_Span]]:
     return spans
 
 
-def _meets(spans: Mapping[str, Sequence[_Span]], word: str, place: _Span) -> bool:
-    return any(start < place[1] and place[0] < end for start, end in spans.get(word, ()))
+def _meets(spans: Mapping[str, Sequence[_Span]], word: str, segment: _Span) -> bool:
+    return any(start < segment[1] and segment[0] < end for start, end in spans.get(word, ()))
 
 
 _HIGHEST = 1 - 1e-4  # score: beyond it, heights mean nothing
 _FARTHEST = 3.0  # deviations: a rival or negative that is farther below counts as so far
 _RIDGE, _NEWTON_STEPS = 1e-3, 25
 _STEEPEST = 30.0  # log-odds
-_FIRST_CENTRE = 1.5  # deviations above chance from which a place is first believed
+_FIRST_CENTRE = 1.5  # deviations above chance from which a candidate is first believed
 _CHANCE_WEIGHT = 5.0  # decoys of a word that count as much as the mean of all words
 _SHARE_WEIGHT = 30.0  # mentions of a word that count as much as the mean of all words
 _ROUNDS = 40  # of expectation-maximisation
@@ -126,7 +126,7 @@ _ROUNDS = 40  # of expectation-maximisation
 class Judgement:
     """Confidences learned from a run and its decoys."""
 
-    confidence: Array  # (N,) that the word is signed at its place, by row of the contrast; also for decoys
+    confidence: Array  # (N,) that the word is signed there, by row of the contrast; also for decoys
     decoy: NDArray[np.bool_]  # (N,)
     prior: Array  # (N,) the share of the row's word
     share: float  # of the queries, that are right

@@ -201,11 +201,11 @@ def plan_unit(
     common, pool = key.common(), frozenset(key.pool)
     keys: dict[str, str] = {}
     synonyms: dict[str, tuple[str, ...]] = {}
-    for word, places in mentions.items():
+    for word, of_word in mentions.items():
         if word not in key.words:
             continue  # no exemplar of it can be read
         alike = tuple(sorted(pool.intersection(key.synonyms.get(word, ()))))
-        digested = _digest([common, digest, word, key.words[word], alike, [place.values() for place in places]])
+        digested = _digest([common, digest, word, key.words[word], alike, [mention.values() for mention in of_word]])
         if done.get(word) != digested:
             keys[word] = digested
             synonyms |= {word: alike} if alike else {}

@@ -153,16 +153,16 @@ def _write_words(store: Store, judged: Judgement, path: Path) -> None:
 
 
 def accepted(store: Store, judged: Judgement, confidence: float) -> Iterator[Candidate]:
-    """The best candidates of a run that reach a confidence, each place of a word once."""
+    """The best candidates of a run that reach a confidence, each location of a word once."""
     seen = set()
     for candidate, value in zip(store.candidates(rank=1), judged.asked, strict=True):
-        place = (candidate.video, candidate.word, candidate.time)
-        if value >= confidence and place not in seen:
-            seen.add(place)
+        location = (candidate.video, candidate.word, candidate.time)
+        if value >= confidence and location not in seen:
+            seen.add(location)
             yield candidate
 
 
-_NEW, _KNOWN = "#0072b2", "#e69f00"
+_NEW, _MOUTHED = "#0072b2", "#e69f00"
 _COLOURS = ("#777777", "#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 
@@ -178,7 +178,7 @@ def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
     left.set(title="Vocabulary", ylabel="words", ylim=(0, None))
     _bars(right, labels, [row.full for row in rows], "Yield, all words")
     for axes in middle:
-        left.plot(labels, [row.mouthed.words for row in rows], "s--", color=_KNOWN, label="words with mouthings")
+        left.plot(labels, [row.mouthed.words for row in rows], "s--", color=_MOUTHED, label="words with mouthings")
         _bars(axes, labels, [row.mouthed for row in rows], "Yield, words with mouthings")
     for axes in (left, right, *middle):
         axes.set_xlabel("least score")
@@ -189,9 +189,9 @@ def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
 
 def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str) -> None:
     mouthed = [count.in_window for count in counts]
-    axes.bar(labels, mouthed, color=_KNOWN, label="also mouthed in the window")
+    axes.bar(labels, mouthed, color=_MOUTHED, label="also mouthed in the window")
     axes.bar(labels, [count.new for count in counts], bottom=mouthed, color=_NEW, label="new")
-    highest = max((count.places for count in counts), default=0)
+    highest = max((count.signs for count in counts), default=0)
     axes.set(title=title, ylabel="localised signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too
 
 

@@ -361,7 +361,7 @@ class _CorpusRun:
         """Units of work that are left, video by video, each made when a worker is free for it."""
         for footage, digest in digests.items():
             every = find_mentions(matched.pop(footage), self.options.padding, key.pool, decoys=self.options.decoys)
-            mentions = {word: places for word, places in every.items() if word in asked}
+            mentions = {word: of_word for word, of_word in every.items() if word in asked}
             stored = {word: result for (_, word), result in self.store.keys(video=footage.video).items()}
             gone = gone_words(mentions, asked, stored)
             if gone:

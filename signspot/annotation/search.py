@@ -283,7 +283,9 @@ class LipSearcher:
                 yield from ((query.unanswered(), []) for query in queries)
                 continue
             others = {query: negatives_of(query, unit, self._pool, self._negatives) for query in queries}
-            words = dict.fromkeys([query.word for query in queries] + [w for each in others.values() for w in each])
+            words = dict.fromkeys(
+                [query.word for query in queries] + [w for negatives in others.values() for w in negatives]
+            )
             probabilities = self._spotter.curves(part, list(words), self._options.language)
             curves = dict(zip(words, probabilities, strict=True))
             for query, negatives in others.items():
@@ -325,9 +327,9 @@ class LipSearcher:
         )
 
 
-def _around(curves: Curves, words: Sequence[str], place: int) -> list[float]:
+def _around(curves: Curves, words: Sequence[str], step: int) -> list[float]:
     """The highest probability of each word near a step."""
-    near = slice(max(0, place - _NEAR_STEPS), place + _NEAR_STEPS + 1)
+    near = slice(max(0, step - _NEAR_STEPS), step + _NEAR_STEPS + 1)
     return [round(float(curves[word][near].max()), 4) for word in words]
 
 

@@ -19,7 +19,7 @@ from signspot.spotting.options import OVERLAP
 from signspot.spotting.peaks import suppress, widened
 from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 
-MARGIN = 0.2  # seconds outside of the sign at which a place still is right
+MARGIN = 0.2  # seconds outside of the sign at which a candidate still is right
 
 
 IsRight = Callable[[Candidate], bool]
@@ -48,15 +48,15 @@ def spottings(store: Store, threshold: float, *, rank: int | None = 1, overlap: 
         by_word: dict[str, list[tuple[SubtitleQuery, Candidate]]] = {}
         for query, candidate in of_video:
             by_word.setdefault(candidate.word, []).append((query, candidate))
-        kept = (candidate for pairs in by_word.values() for candidate in merge(pairs, overlap))
-        yield from sorted(kept, key=lambda candidate: (candidate.time, candidate.word))
+        merged = (candidate for pairs in by_word.values() for candidate in merge(pairs, overlap))
+        yield from sorted(merged, key=lambda candidate: (candidate.time, candidate.word))
 
 
 def merge(pairs: Iterable[tuple[SubtitleQuery, Candidate]], overlap: float) -> list[Candidate]:
     """Of the candidates of one word in one video those that stay: a peak once, suppressed as `spot` suppresses.
 
-    Mouthings, of which the end is known alone, are a sign apart. Where several subtitles found the same peak, the one
-    that is shown nearest to it is told.
+    Mouthings, of which the end is known alone, are a sign apart. Where several subtitles give the same peak, the query
+    whose subtitle is shown nearest to it stays.
     """
     at: dict[float, tuple[SubtitleQuery, Candidate]] = {}
     for pair in pairs:
@@ -67,9 +67,9 @@ def merge(pairs: Iterable[tuple[SubtitleQuery, Candidate]], overlap: float) -> l
     if best_first[0].at is TimeMeaning.END:
         from signspot.mouthing.spotter import apart
 
-        return [best_first[place] for place in apart([one.time for one in best_first])]
+        return [best_first[index] for index in apart([one.time for one in best_first])]
     starts, ends = (np.array([getattr(one, name) for one in best_first]) for name in ("start", "end"))
-    return [best_first[place] for place in suppress(*widened(starts, ends), overlap)]
+    return [best_first[index] for index in suppress(*widened(starts, ends), overlap)]
 
 
 def _priority(query: SubtitleQuery, candidate: Candidate) -> tuple[float, float, int]:
@@ -92,20 +92,20 @@ class Count:
     """Yield of one vocabulary at one threshold."""
 
     words: int
-    places: int  # localised signs; a place that overlapping subtitles find counts once
+    signs: int  # localised; one that overlapping subtitles find counts once
     in_window: int  # of them: a mouthing of the word lies in the same search window, as the paper counts duplicates
     near: int  # of them: a mouthing of the word lies within the tolerance
     right: int | None  # of them, by the truth; None: it is not known
 
     @property
     def new(self) -> int:
-        """Places in whose search window no mouthing of the word lies."""
-        return self.places - self.in_window
+        """Signs in whose search window no mouthing of the word lies."""
+        return self.signs - self.in_window
 
     @property
     def precision(self) -> float | None:
-        """Right places over all; None where the truth is not known or there is none."""
-        return None if self.right is None or self.places == 0 else self.right / self.places
+        """Right signs over all; None where the truth is not known or there is none."""
+        return None if self.right is None or self.signs == 0 else self.right / self.signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class YieldRow:
 
 
 class Mouthings:
-    """Places of mouthed words: labels of source M, of some confidence."""
+    """Times of mouthed words: labels of source M, of some confidence."""
 
     def __init__(self, labels: Iterable[Label], confidence: float = CONFIDENCE, tolerance: float = TOLERANCE):
         self.tolerance = tolerance
@@ -156,47 +156,31 @@ def count_yield(
     Args:
         evidence: the best candidate of each query, as `store.evidence(rank=1)` gives them.
         thresholds: least scores.
-        mouthings: which words make the smaller vocabulary, and which places are not new.
+        mouthings: which words make the smaller vocabulary, and which signs are not new.
         is_right: the truth; None: it is not known.
     """
-    words: list[str] = []
-    scores: list[float] = []
-    flags: list[tuple[bool, bool, bool, bool]] = []
-    vocabulary, seen = mouthings.words, set()
+    rows: dict[tuple[str, str, float], tuple[float, bool, bool, bool, bool]] = {}  # by location: windows may share one
+    vocabulary = mouthings.words
     for query, candidate in evidence:
         location = (candidate.video, candidate.word, candidate.time)
-        if location in seen:
-            continue
-        seen.add(location)
-        where = (candidate.video, candidate.word)
-        words.append(candidate.word)
-        scores.append(candidate.score)
-        flags.append(
-            (
+        if location not in rows:
+            rows[location] = (
+                candidate.score,
                 candidate.word in vocabulary,
-                mouthings.between(*where, query.start, query.end),
-                mouthings.near(*where, candidate.time),
+                mouthings.between(candidate.video, candidate.word, query.start, query.end),
+                mouthings.near(*location),
                 is_right is not None and is_right(candidate),
             )
-        )
-    table = _Table(np.array(words), np.array(scores), np.array(flags, bool).reshape(-1, 4), is_right is not None)
-    return [YieldRow(t, table.count(t, mouthed=True), table.count(t, mouthed=False)) for t in thresholds]
+    words = np.array([word for _, word, _ in rows])
+    columns = np.array(list(rows.values()), np.float64).reshape(-1, 5).T
+    scores, (is_mouthed, in_window, near, right) = columns[0], columns[1:].astype(bool)
 
+    def count(chosen: NDArray[np.bool_]) -> Count:
+        in_windows, nearby, correct = (int(flags[chosen].sum()) for flags in (in_window, near, right))
+        right_or_none = correct if is_right else None
+        return Count(len(np.unique(words[chosen])), int(chosen.sum()), in_windows, nearby, right_or_none)
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    words: NDArray[np.str_]  # (P,)
-    scores: NDArray[np.float64]  # (P,)
-    flags: NDArray[np.bool_]  # (P, 4): of the mouthed vocabulary, mouthed in the window, mouthed near, right
-    knows: bool
-
-    def count(self, threshold: float, *, mouthed: bool) -> Count:
-        kept = self.scores >= threshold
-        if mouthed:
-            kept &= self.flags[:, 0]
-        _, in_window, near, right = (int(total) for total in self.flags[kept].sum(axis=0))
-        words = len(np.unique(self.words[kept]))
-        return Count(words, int(kept.sum()), in_window, near, right if self.knows else None)
+    return [YieldRow(t, count((scores >= t) & is_mouthed), count(scores >= t)) for t in thresholds]
 
 
 def spread_thresholds(keep: float, steps: int = _STEPS) -> list[float]:
@@ -239,14 +223,14 @@ def tabulate_yield(rows: Sequence[YieldRow], promised: Sequence[float] | None = 
     by_column: dict[str, list[float | None]] = {
         "least score": [row.threshold for row in rows],
         "words": [row.full.words for row in rows],
-        "signs": [row.full.places for row in rows],
+        "signs": [row.full.signs for row in rows],
     }
     if any(row.mouthed.words for row in rows):
         by_column |= {
             "new signs": [row.full.new for row in rows],
             "near a mouthing": [row.full.near for row in rows],
             "mouthed words": [row.mouthed.words for row in rows],
-            "their signs": [row.mouthed.places for row in rows],
+            "their signs": [row.mouthed.signs for row in rows],
             "their new signs": [row.mouthed.new for row in rows],
         }
     if any(row.full.precision is not None for row in rows):
@@ -279,7 +263,7 @@ def mouthing_labels(store: Store, least: float) -> list[Label]:
 
 
 def marked(
-    found: Iterable[Candidate],
+    candidates: Iterable[Candidate],
     labels: Sequence[Label],
     media: Mapping[str, str],
     rights: Mapping[str, VideoRights] | None = None,
@@ -287,15 +271,15 @@ def marked(
     """Candidates as spottings, each with the mouthing that agrees with it.
 
     Args:
-        found: candidates by hand, those of a video side by side.
+        candidates: by hand, those of a video side by side.
         labels: mouthings of all videos.
         media: video of the store → its path.
         rights: video of the store → what may be done with it.
     """
     by_video = labels_by_video(labels)
-    for video, of_video in groupby(found, key=lambda candidate: candidate.video):
-        own_rights = (rights or {}).get(video)
-        spotted = (candidate.as_spotting(media.get(video), own_rights) for candidate in of_video)
+    for video, of_video in groupby(candidates, key=lambda candidate: candidate.video):
+        rights_of_video = (rights or {}).get(video)
+        spotted = (candidate.as_spotting(media.get(video), rights_of_video) for candidate in of_video)
         yield from mark_mouthed(spotted, by_video.get(video, ()))
 
 

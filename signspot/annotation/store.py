@@ -51,11 +51,11 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://")
 TIMEOUT = 600.0  # seconds that a database which went away is waited for
 
 
-def open_store(place: str | os.PathLike[str], *, create: bool = False, timeout: float = TIMEOUT) -> "Store":
+def open_store(address: str | os.PathLike[str], *, create: bool = False, timeout: float = TIMEOUT) -> "Store":
     """Open a store.
 
     Args:
-        place: the folder of a run, a SQLite file, or the URL of a database (postgresql://user@host/name).
+        address: the folder of a run, a SQLite file, or the URL of a database (postgresql://user@host/name).
         create: make it if it is not there yet.
         timeout: seconds that the database is waited for when it goes away later; it must be there now.
 
@@ -63,19 +63,19 @@ def open_store(place: str | os.PathLike[str], *, create: bool = False, timeout: 
         StoreError: there is none, it cannot be reached, or it is of another version.
         MissingExtraError: SQLAlchemy, or psycopg for PostgreSQL, is not installed.
     """
-    return Store(_url(place), create=create, timeout=timeout)
+    return Store(_url(address), create=create, timeout=timeout)
 
 
-def is_address(place: str | os.PathLike[str]) -> bool:
-    """Whether a place is the address of a database, and no path."""
-    return isinstance(place, str) and bool(_ADDRESS.match(place))
+def is_address(address: str | os.PathLike[str]) -> bool:
+    """Whether it is the URL of a database, and no path."""
+    return isinstance(address, str) and bool(_ADDRESS.match(address))
 
 
-def _url(place: str | os.PathLike[str]) -> URL:
+def _url(address: str | os.PathLike[str]) -> URL:
     """The address of a database; that of a file is made of parts, since a folder's name may hold any character."""
-    if isinstance(place, str) and is_address(place):
-        return _parse(place)
-    path = Path(place)
+    if isinstance(address, str) and is_address(address):
+        return _parse(address)
+    path = Path(address)
     is_file = path.suffix in {".sqlite", ".db"} and not path.is_dir()
     return URL.create("sqlite", database=str(path if is_file else path / FILE))
 
@@ -152,20 +152,20 @@ class Database:
 
     def _retrying(self, action: Callable[[], T], limit: float) -> T:
         """Do something with the database; where it fails in a way that passes, again and again up to a limit."""
-        start, pause, told = time.monotonic(), _FIRST_PAUSE, False
+        start, pause, is_reported = time.monotonic(), _FIRST_PAUSE, False
         while True:
             try:
                 result = action()
-                if told:
+                if is_reported:
                     logger.warning("the database %s is back after %.0f s", self.name, time.monotonic() - start)
                 return result
             except DBAPIError as error:
                 wait = min(limit, _COLLISION) if isinstance(error, IntegrityError) else limit
                 if not _passes(error) or time.monotonic() - start + pause > wait:
                     raise explain(error, self.name) from error
-                if not told:
+                if not is_reported:
                     logger.warning("the database %s does not answer; waiting up to %.0f s", self.name, limit)
-                told = True
+                is_reported = True
             except SignspotError:
                 raise
             except _FOREIGN_VALUES as error:
@@ -422,15 +422,15 @@ class Store:
         Raises:
             OptionsError: the store was made with other settings.
         """
-        known = self.settings()
-        if not known:
+        stored = self.settings()
+        if not stored:
             rows = [{"name": name, "value": value} for name, value in sorted(settings.items())]
             self._database.run(lambda connection: _replace_settings(connection, rows))
             return
-        for name in sorted({*settings, *known}):
-            if settings.get(name) != known.get(name):
+        for name in sorted({*settings, *stored}):
+            if settings.get(name) != stored.get(name):
                 raise OptionsError(
-                    f"{self._database.name} was made with {name} {known.get(name)}, not {settings.get(name)}. "
+                    f"{self._database.name} was made with {name} {stored.get(name)}, not {settings.get(name)}. "
                     "Use the same value to go on, or name another folder or database"
                 )
 

@@ -187,13 +187,13 @@ def score(
 
 
 def _look_up(
-    found: SearchResult, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localised: GroupedValues
+    result: SearchResult, queries: Sequence[RetrievalQuery], retrieval: ClipRetrieval, localised: GroupedValues
 ) -> None:
     """Rank all exemplars for each query of a video, and look where its own word is most similar."""
     if not queries:
         return
-    exemplars, times = found.gallery.exemplars, found.times
-    scores = np.stack([found.curve(number) for number in range(len(exemplars))], axis=1)
+    exemplars, times = result.gallery.exemplars, result.times
+    scores = np.stack([result.curve(number) for number in range(len(exemplars))], axis=1)
     for query in queries:
         window = slice(*np.searchsorted(times, (query.span.start, query.span.end + 1e-9)).tolist())
         retrieval.add(query.word, query.times, scores[window], times[window])

@@ -91,8 +91,8 @@ def measure_mouthing(
     if min(questions, silent_questions) < 2:
         raise OptionsError(f"a measurement needs at least 2 questions; got {min(questions, silent_questions)}")
     unseen = read_vocabulary(unseen=True)
-    plain = draw_trials(clips, unseen, seed, each=questions)
-    hard = draw_trials(clips, unseen, seed, each=questions, hard=1.0)
+    plain = draw_trials(clips, unseen, seed, per_clip=questions)
+    hard = draw_trials(clips, unseen, seed, per_clip=questions, hard=1.0)
     rows = [(MAIN, clips, plain), ("words against words alike", clips, hard)]
     rows.append(("homophenes of mouthed words", clips, homophene_trials(plain)))
     for name, tracks in (silent_faces or {}).items():

@@ -67,7 +67,7 @@ class OneShotRanks:
         """Recalls and so on, with intervals over words."""
 
         def recall(most: int) -> Interval:
-            return bootstrap_mean({word: [float(rank <= most) for rank in own] for word, own in self.ranks.items()})
+            return bootstrap_mean({word: [float(rank <= most) for rank in ranks] for word, ranks in self.ranks.items()})
 
         return OneShotScores(
             spotter.encoder.name,
@@ -76,8 +76,8 @@ class OneShotRanks:
             self.words,
             self.queries,
             *(recall(1), recall(5), recall(10)),
-            bootstrap_mean({word: [1 / rank for rank in own] for word, own in self.ranks.items()}),
-            float(np.median([rank for own in self.ranks.values() for rank in own])),
+            bootstrap_mean({word: [1 / rank for rank in ranks] for word, ranks in self.ranks.items()}),
+            float(np.median([rank for ranks in self.ranks.values() for rank in ranks])),
         )
 
 

@@ -54,14 +54,14 @@ def find_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[st
 def merged(
     items: Sequence[Item],
     grids: Mapping[str, Grid],
-    shown: Mapping[tuple[str, str, float], frozenset[str]] = MappingProxyType({}),
+    exemplars: Mapping[tuple[str, str, float], frozenset[str]] = MappingProxyType({}),
 ) -> list[RetrievalQuery]:
     """One query per segment and word, however often the word is signed in it.
 
     Args:
         items: labelled signs in subtitled segments.
         grids: where the windows of each video lie.
-        shown: by video, word and end of the sign, the exemplars of the variant that is signed, where that is known.
+        exemplars: by video, word and end of the sign, the exemplars of the variant that is signed, where that is known.
     """
     times = defaultdict(list)
     for item in items:
@@ -71,8 +71,8 @@ def merged(
         grid = grids[video]
         inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
         if len(inside):
-            exemplars = frozenset[str]().union(*(shown.get((video, word, time), frozenset()) for time in ends))
-            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(ends), span, exemplars))
+            variant = frozenset[str]().union(*(exemplars.get((video, word, time), frozenset()) for time in ends))
+            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(ends), span, variant))
     return queries
 
 

@@ -84,7 +84,7 @@ def evaluate_recognisers(
         recognisers: by name. Signs count whose word all of them know, and the dictionary, so that all are asked alike.
         corpus: with test videos.
         beside: whose comparison names the nearest exemplar.
-        progress: told the classifiers that are done.
+        progress: called with the classifiers done.
 
     Raises:
         OptionsError: no sign of a word that all know is in a test video.

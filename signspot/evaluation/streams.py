@@ -25,7 +25,7 @@ from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import mean
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.types import Exemplar, Segment, Spotting
+from signspot.types import Exemplar, Segment, Spotting, Track
 
 FPS = 25.0
 STREAM_SIGNS = 28  # signs in a stream, by default
@@ -43,6 +43,11 @@ class Stream:
     name: str
     landmarks: Landmarks
     truth: tuple[TrueSign, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return len(self.landmarks) / FPS
 
 
 def make_streams(clips: Sequence[SignClip], seed: int = 0, signs: int = STREAM_SIGNS) -> list[Stream]:
@@ -174,7 +179,7 @@ class StreamOptions:
 
     words: int = 40  # looked for, at most; never more than half of those that have enough signers
     signs: int = 560  # joined into streams
-    each: int = 140  # signs in a stream
+    signs_per_stream: int = 140
     signed: bool = True  # whether the words looked for are among them; if not, every spotting is a false alarm
     seed: int = 0
 
@@ -205,12 +210,12 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
             f"streams need at least two words by {most + 1} known signers each; '{name}' has {len(rich)}"
         )
     lent = {word: list(by_word[word].items())[:most] for word in asked}
-    lenders = {word: {signer for signer, _ in own} for word, own in lent.items()}
+    lenders = {word: {signer for signer, _ in pairs} for word, pairs in lent.items()}
     others = [clip for clip in shuffled if clip.word not in lent and _is_usable(clip)]
-    own = [clip for word in asked for clip in _by_others(shuffled, word, lenders[word])] if chosen.signed else []
-    signed = [*own, *others][: max(chosen.signs, len(own))]
-    streams = make_streams([_Placed(clip) for clip in signed], chosen.seed, chosen.each)
-    return StreamMaterial(name, streams, {word: [clip.landmarks for _, clip in own] for word, own in lent.items()})
+    targets = [clip for word in asked for clip in _by_others(shuffled, word, lenders[word])] if chosen.signed else []
+    signed = [*targets, *others][: max(chosen.signs, len(targets))]
+    streams = make_streams([_Placed(clip) for clip in signed], chosen.seed, chosen.signs_per_stream)
+    return StreamMaterial(name, streams, {word: [clip.landmarks for _, clip in pairs] for word, pairs in lent.items()})
 
 
 def material_of_corpus(
@@ -271,49 +276,44 @@ def measure_streams(
     for done, count in enumerate(counts):
         progress(done, len(counts))
         gallery = _gallery(views, count)
-        if gallery is None:
-            continue
-        low = replace(chosen, threshold=LOWEST, false_alarms_per_hour=None)
-        spottings = []
-        decided, localised = list[list[Spotting]](), list[bool]()
-        for stream, track in zip(material.streams, tracks, strict=True):
-            searched = spotter.search(track, gallery, low)
-            spottings.append([replace(spotting, video=stream.name) for spotting in searched.spottings])
-            decided.append([replace(spotting, video=stream.name) for spotting in searched.decided(chosen.threshold)])
-            localised += _best_places(stream, searched.best)
-        scores.append(_scores(spotter, material.streams, gallery, (spottings, decided, localised)))
-        scores[-1] = replace(scores[-1], exemplars=count)
+        if gallery is not None:
+            scores.append(replace(_measure(spotter, material.streams, tracks, gallery, chosen), exemplars=count))
     progress(len(counts), len(counts))
     return scores
 
 
-def _scores(
-    spotter: Spotter,
-    streams: Sequence[Stream],
-    gallery: Gallery,
-    found: tuple[Sequence[Sequence[Spotting]], Sequence[Sequence[Spotting]], Sequence[bool]],
+def _measure(
+    spotter: Spotter, streams: Sequence[Stream], tracks: Sequence[Track], gallery: Gallery, options: SpotOptions
 ) -> StreamScores:
+    """Search all streams for the words of one gallery."""
+    low = replace(options, threshold=LOWEST, false_alarms_per_hour=None)
     words, detection, decided = set(gallery.words), Detection(), Detection()
-    false: list[float] = []
+    promised: list[float] = []  # rates at false alarms
     has_rates = False
     errors: list[float] = []
-    seconds = [len(stream.landmarks) / FPS for stream in streams]
-    for stream, own, kept, lasts in zip(streams, found[0], found[1], seconds, strict=True):
+    localised: list[bool] = []
+    for stream, track in zip(streams, tracks, strict=True):
+        result = spotter.search(track, gallery, low)
+        spottings, accepted = (
+            [replace(spotting, video=stream.name) for spotting in part]
+            for part in (result.spottings, result.decided(options.threshold))
+        )
+        localised += _best_places(stream, result.best)
         truths = [true for true in stream.truth if true.word in words]
-        detection.add(stream.name, lasts, own, truths)
-        decided.add(stream.name, lasts, kept, truths)
+        detection.add(stream.name, stream.seconds, spottings, truths)
+        decided.add(stream.name, stream.seconds, accepted, truths)
         for word in words:
-            ranked = by_score([spotting for spotting in own if spotting.word == word])
+            ranked = by_score([spotting for spotting in spottings if spotting.word == word])
             segments = match(ranked, [true.segment for true in truths if true.word == word])
             for spotting, segment in zip(ranked, segments, strict=True):
                 has_rates |= spotting.false_alarms_per_hour is not None
                 if segment is None and spotting.false_alarms_per_hour is not None:
-                    false.append(spotting.false_alarms_per_hour)
-                elif segment is not None and spotting in kept:
+                    promised.append(spotting.false_alarms_per_hour)
+                elif segment is not None and spotting in accepted:
                     errors += [abs(spotting.start - segment.start), abs(spotting.end - segment.end)]
-    point, hours = decided.curve().at(0.0), sum(seconds) / 3600
+    point, hours = decided.curve().at(0.0), sum(stream.seconds for stream in streams) / 3600
     searched = hours * len(words)
-    counted = [Alarms(rate, sum(promised <= rate for promised in false) / searched) for rate in RATES]
+    counted = [Alarms(rate, sum(value <= rate for value in promised) / searched) for rate in RATES]
     return StreamScores(
         spotter.encoder.name,
         spotter.encoder.hash,
@@ -322,7 +322,7 @@ def _scores(
         sum(true.word in words for stream in streams for true in stream.truth),
         hours,
         mean(list(detection.average_precision().values())),
-        float(np.mean(found[2])) if found[2] else float("nan"),
+        float(np.mean(localised)) if localised else float("nan"),
         float(np.median(errors)) * FPS if errors else float("nan"),
         point.precision,
         point.recall,

@@ -217,7 +217,7 @@ def read_lips(source: Source, cache: Path | None = None, progress: Progress = si
     Args:
         source: a video, a `.pose` file, or landmarks.
         cache: folder of landmarks, so that a video's are estimated once; None: no cache.
-        progress: told the frames done.
+        progress: called with the frames done.
 
     Raises:
         VideoError: the video cannot be read.

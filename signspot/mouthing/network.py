@@ -43,10 +43,10 @@ class _Residual(nn.Module):
         self.conv = nn.Conv1d(width, width, 3, padding=dilation, dilation=dilation)
         self.drop = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, known: Tensor | None = None) -> Tensor:
-        """(B, width, T) to (B, width, T); `known`, (B, 1, T), is 0 at places that do not count."""
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(B, width, T) to (B, width, T); `mask`, (B, 1, T), is 0 where nothing counts."""
         normed = self.norm(x.transpose(1, 2)).transpose(1, 2)  # each step on its own, whatever is around it
-        normed = normed if known is None else normed * known
+        normed = normed if mask is None else normed * mask
         added: Tensor = self.drop(functional.gelu(self.conv(normed)))
         return x + added
 

@@ -271,7 +271,7 @@ class MouthingSpotter:
             video: its name, for the labels.
             least: probability of a peak, from which it is a label.
             language: of the words.
-            progress: told the windows done.
+            progress: called with the windows done.
 
         Returns:
             Labels of source M, each at the end of its sign; a place that several windows show is one label.
@@ -322,8 +322,8 @@ def _can_ask(word: str, language: str, unasked: dict[str, str]) -> bool:
     return word not in unasked
 
 
-def _is_seen(lips: LipTrack, place: int) -> bool:
-    last = place * STEP + 1
+def _is_seen(lips: LipTrack, step: int) -> bool:
+    last = step * STEP + 1
     before = lips.values[max(0, last - round(SIGN_SECONDS * FPS)) : last, -2]
     return bool(before.mean() >= _SEEN)
 

@@ -191,7 +191,7 @@ class Answers:
 
 
 def draw_trials(
-    clips: Sequence[LipClip], vocabulary: Vocabulary, seed: int, *, each: int = 8, hard: float = 0.0
+    clips: Sequence[LipClip], vocabulary: Vocabulary, seed: int, *, per_clip: int = 8, hard: float = 0.0
 ) -> list[Trial]:
     """Ask for words in windows of clips: half of them mouthed there, where so many are.
 
@@ -199,14 +199,14 @@ def draw_trials(
         clips: at least as long as a window.
         vocabulary: of the words that are not mouthed.
         seed: of all chance.
-        each: trials of one clip.
+        per_clip: trials.
         hard: share of the words that are not mouthed and begin or end like one that is.
     """
     random, wrong = np.random.default_rng((seed, 77)), WrongWords(vocabulary)
     trials = []
     for number, clip in enumerate(clips):
         visemes = {word.word: vocabulary.visemes.get(word.word) or visemes_of(word.word) for word in clip.words}
-        for turn in range(each):
+        for turn in range(per_clip):
             start = clip.lips.start + float(random.uniform(0, max(0.0, len(clip.lips) / FPS - WINDOW)))
             near = [w for w in clip.words if w.segment.end > start and w.segment.start < start + WINDOW]
             inside = [w for w in near if start + 0.5 <= w.segment.end <= start + WINDOW - 0.2]
@@ -239,7 +239,7 @@ def _ask(spotter: MouthingSpotter, lips: LipTrack, trial: Trial) -> tuple[float,
 
 
 def calibrate(
-    model: MouthingModel, clips: Sequence[LipClip], vocabulary: Vocabulary, seed: int, each: int = 8
+    model: MouthingModel, clips: Sequence[LipClip], vocabulary: Vocabulary, seed: int, per_clip: int = 8
 ) -> dict[str, float]:
     """Set gain and offset of a spotter's peaks by trials of which half are of mouthed words, asked as users ask.
 
@@ -248,12 +248,12 @@ def calibrate(
         clips: of people and words that it has not learned.
         vocabulary: of words that are not mouthed.
         seed: of the trials.
-        each: trials of one clip.
+        per_clip: trials.
 
     Returns:
-        What was found, for the card.
+        The calibration, for the card.
     """
-    trials = draw_trials(clips, vocabulary, seed, each=each)
+    trials = draw_trials(clips, vocabulary, seed, per_clip=per_clip)
     model.network.scale.copy_(torch.tensor([_WIDE, 0.0]))  # so that four digits of a probability tell logits apart
     answers = answer(MouthingSpotter(model), clips, trials)
     seen = answers.sure > 0

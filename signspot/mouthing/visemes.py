@@ -54,8 +54,8 @@ def spell_out(word: str, language: str = "en") -> list[str]:
     return phonemes
 
 
-def _is_long(padded: str, place: int) -> bool:
-    end = padded[place + 1 : place + 4]
+def _is_long(padded: str, position: int) -> bool:
+    end = padded[position + 1 : position + 4]
     return end[1:] == "e " and end[0] not in _VOWELS and end[0] not in "rxw"
 
 

@@ -275,8 +275,8 @@ class WordMatcher:
         return [self._match(span, pair) for span, ranks in self._chosen(text) for pair in self._ordered(ranks)]
 
     @staticmethod
-    def _ordered(found: dict[int, int]) -> list[tuple[int, int]]:
-        return sorted((rank, number) for number, rank in found.items())
+    def _ordered(ranks: dict[int, int]) -> list[tuple[int, int]]:
+        return sorted((rank, number) for number, rank in ranks.items())
 
     def _match(self, span: tuple[int, int], pair: tuple[int, int]) -> WordMatch:
         rank, number = pair

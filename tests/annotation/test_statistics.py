@@ -41,9 +41,9 @@ EVIDENCE = [
 
 def test_counts_by_hand() -> None:
     low, high = count_yield(EVIDENCE, [0.6, 0.8], Mouthings(LABELS), lambda each: each.word != "pear")
-    assert (low.full.words, low.full.places, low.full.in_window, low.full.near, low.full.right) == (3, 4, 2, 1, 3)
-    assert (low.mouthed.words, low.mouthed.places, low.mouthed.new, low.mouthed.right) == (2, 3, 1, 2)
-    assert (high.full.words, high.full.places, high.full.new, high.full.precision) == (2, 2, 0, 0.5)
+    assert (low.full.words, low.full.signs, low.full.in_window, low.full.near, low.full.right) == (3, 4, 2, 1, 3)
+    assert (low.mouthed.words, low.mouthed.signs, low.mouthed.new, low.mouthed.right) == (2, 3, 1, 2)
+    assert (high.full.words, high.full.signs, high.full.new, high.full.precision) == (2, 2, 0, 0.5)
 
 
 def test_without_truth_there_is_no_precision() -> None:
@@ -55,7 +55,7 @@ def test_without_truth_there_is_no_precision() -> None:
 
 def test_nothing_found_is_counted_too() -> None:
     (row,) = count_yield([], [0.5], Mouthings([]), lambda each: True)
-    assert (row.full.words, row.full.places, row.full.precision) == (0, 0, None)
+    assert (row.full.words, row.full.signs, row.full.precision) == (0, 0, None)
 
 
 def test_the_tolerance_decides_what_is_near() -> None:

@@ -21,7 +21,9 @@ from signspot.spotting.spotter import load
 from signspot_synthetic.isolated_signs import isolated_clips
 
 WORDS, SIGNERS = 12, 7
-OPTIONS = StreamOptions(words=4, signs=56, each=56, seed=2)  # a minute and a half: shorter ones have no rates
+OPTIONS = StreamOptions(
+    words=4, signs=56, signs_per_stream=56, seed=2
+)  # a minute and a half: shorter ones have no rates
 
 
 @pytest.fixture(scope="module")

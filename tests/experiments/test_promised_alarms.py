@@ -17,7 +17,9 @@ def test_halves_share_no_word() -> None:
 
 @pytest.mark.long
 def test_the_table_has_a_row_for_every_promise() -> None:
-    options = StreamOptions(words=3, signs=170, each=170, signed=False)  # over a minute, so that there are rates
+    options = StreamOptions(
+        words=3, signs=170, signs_per_stream=170, signed=False
+    )  # over a minute, so that there are rates
     streams = material_of_clips("synthetic", isolated_clips(24, 6, 3), options)
     rows = keep_promises(load("warping", cache=False), streams)
     assert [row[1:4] for row in rows] == [("synthetic", n, rate) for n in ("1", "3", "5") for rate in ("1", "10", "60")]

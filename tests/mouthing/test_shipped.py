@@ -77,7 +77,7 @@ def clips():
 def test_lips_as_in_video_are_read_better_by_the_spotter_for_video(clips):
     """Synthetic lips, distorted as MediaPipe distorts them."""
     distorted = distort_some(clips, 1.0, 0)
-    trials = draw_trials(distorted, read_vocabulary(unseen=True), 0, each=16)
+    trials = draw_trials(distorted, read_vocabulary(unseen=True), 0, per_clip=16)
     mouthed = np.array([bool(trial.ends) for trial in trials])
     right = {
         name: answer(MouthingSpotter(checkpoints.load_mouthing(name)), distorted, trials).right[mouthed].mean()
@@ -89,7 +89,7 @@ def test_lips_as_in_video_are_read_better_by_the_spotter_for_video(clips):
 @pytest.fixture(scope="module")
 def asked(clips):
     """Whether each word is mouthed, probabilities and answers."""
-    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, each=30)
+    trials = draw_trials(clips, read_vocabulary(unseen=True), 0, per_clip=30)
     answers = answer(MouthingSpotter(checkpoints.load_mouthing()), clips, trials)
     return np.array([bool(trial.ends) for trial in trials]), answers.sure, answers
 

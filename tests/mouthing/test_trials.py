@@ -60,7 +60,7 @@ def test_wrong_words_are_no_part_of_what_is_mouthed(vocabulary):
 
 
 def test_half_of_the_trials_are_of_mouthed_words(vocabulary, lip_clips):
-    trials = draw_trials(lip_clips, vocabulary, 0, each=6)
+    trials = draw_trials(lip_clips, vocabulary, 0, per_clip=6)
     assert [bool(trial.ends) for trial in trials] == [True, False] * 6
 
 
@@ -98,12 +98,12 @@ def test_calibration_finds_gain_and_offset():
 
 def test_calibration_is_of_the_answers_that_users_get(random_spotter, lip_clips, vocabulary):
     model = replace(random_spotter.model, network=MouthingNetwork(NETWORK).eval())
-    measured = calibrate(model, lip_clips, vocabulary, 0, each=6)
+    measured = calibrate(model, lip_clips, vocabulary, 0, per_clip=6)
     assert model.network.scale.tolist() == [
         pytest.approx(measured["gain"], abs=1e-3),
         pytest.approx(measured["offset"], abs=1e-3),
     ]
-    answers = answer(MouthingSpotter(model), lip_clips, draw_trials(lip_clips, vocabulary, 0, each=6))
+    answers = answer(MouthingSpotter(model), lip_clips, draw_trials(lip_clips, vocabulary, 0, per_clip=6))
     assert answers.sure.mean() == pytest.approx(answers.right.mean(), abs=0.02)  # what a logistic regression gives
 
 
