@@ -93,8 +93,9 @@ def report_yield(
     judged = judge(contrasted) if contrasted is not None else None
     if judged is not None:
         _write_words(store, judged, out / "words.csv")
-    has_truth = corpus is not None and any(corpus.signs(video) for video in corpus.videos)
-    truth = partial(is_in_truth, corpus) if has_truth else None
+    truth = None
+    if corpus is not None and any(corpus.signs(video) for video in corpus.videos):
+        truth = partial(is_in_truth, corpus)
     tables = _tabulate(store, (labels, truth), contrasted, judged, chosen, out)
     if mouthings is not None:
         tables.append(tabulate_agreement(store, labels, truth))
