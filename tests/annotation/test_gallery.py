@@ -83,7 +83,7 @@ def test_a_damaged_file_is_made_again(damage, tmp_path: Path) -> None:
     path = write_gallery(made, tmp_path)
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    with pytest.raises(FormatError, match="damaged"):
+    with pytest.raises(FormatError, match=path.stem):
         read_gallery(path)
     assert write_gallery(made, tmp_path) == path
     assert path.read_bytes() == whole

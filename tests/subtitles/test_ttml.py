@@ -98,19 +98,19 @@ def test_old_namespaces_and_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "value"),
     [
-        ('<!DOCTYPE tt [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>\n<tt>&c;</tt>', "line 1: it declares a document type"),
-        ('\n<!DOCTYPE tt SYSTEM "file:///etc/passwd"><tt/>', "declares a document type"),
-        ("<tt>\n<p>&nbsp;</p></tt>", "line 2: not well-formed XML"),
-        ("<tt>\n<body>\n</tt>", "line 3: not well-formed XML"),
-        ("<html/>", "starts with <tt>; this one with <html>"),
-        ("hello", "line 1: not well-formed"),
-        ("<tt>" + "<div>" * (DEEPEST + 1), "nest more than"),
-        ('<tt frameRate="0"/>', "frameRate='0' is no number above zero"),
-        ('<tt frameRateMultiplier="0 1"/>', "is not like '1000 1001'"),
+        ('<!DOCTYPE tt [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>\n<tt>&c;</tt>', "line 1"),
+        ('\n<!DOCTYPE tt SYSTEM "file:///etc/passwd"><tt/>', "line 1"),
+        ("<tt>\n<p>&nbsp;</p></tt>", "line 2"),
+        ("<tt>\n<body>\n</tt>", "line 3"),
+        ("<html/>", "<html>"),
+        ("hello", "line 1"),
+        ("<tt>" + "<div>" * (DEEPEST + 1), str(DEEPEST)),
+        ('<tt frameRate="0"/>', "frameRate='0'"),
+        ('<tt frameRateMultiplier="0 1"/>', "frameRateMultiplier='0 1'"),
     ],
 )
-def test_documents_that_are_refused(text: str, message: str) -> None:
-    with pytest.raises(FormatError, match=message):
+def test_documents_that_are_refused(text: str, value: str) -> None:
+    with pytest.raises(FormatError, match=value):
         read_ttml(text, "a.ttml")
