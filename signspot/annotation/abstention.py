@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.store import Store
 from signspot.errors import OptionsError, StoreError
+from signspot.metrics.logistic import fit_logistic, logistic
 
 Array = NDArray[np.float64]
 REACH = 0.32  # seconds: candidates that are nearer are at one location; half a clip of 16 frames
@@ -114,8 +115,7 @@ def _meets(spans: Mapping[str, Sequence[_Span]], word: str, segment: _Span) -> b
 
 _HIGHEST = 1 - 1e-4  # score: beyond it, heights mean nothing
 _FARTHEST = 3.0  # deviations: a rival or negative that is farther below counts as so far
-_RIDGE, _NEWTON_STEPS = 1e-3, 25
-_STEEPEST = 30.0  # log-odds
+_RIDGE = 1e-3  # of each weight and row
 _FIRST_CENTRE = 1.5  # deviations above chance from which a candidate is first believed
 _CHANCE_WEIGHT = 5.0  # decoys of a word that count as much as the mean of all words
 _SHARE_WEIGHT = 30.0  # mentions of a word that count as much as the mean of all words
@@ -171,19 +171,20 @@ def judge(contrasted: Contrast) -> Judgement:
     features -= features[contrasted.decoy].mean(axis=0)
     features /= features[contrasted.decoy].std(axis=0) + 1e-9
     asked = contrasted.asked
-    belief = np.where(asked, _logistic(columns["score"] - _FIRST_CENTRE), 0.0)
+    belief = np.where(asked, logistic(columns["score"] - _FIRST_CENTRE), 0.0)
     weights = np.zeros(features.shape[1] + 1)
+    ridge = np.array([1e-9, *[_RIDGE * len(contrasted)] * features.shape[1]])
     odds = np.zeros(len(contrasted))
     for _ in range(_ROUNDS):
-        weights = logistic_fit(features, belief, weights)
+        weights = fit_logistic(features, belief, ridge, weights)
         positive, total = belief.sum(), len(contrasted)
         ratio = weights[0] + features @ weights[1:] - np.log(positive / (total - positive))  # ln f1 / f0
         shares = _word_shares(words[asked], belief[asked], len(names))
         odds = ratio + np.log(shares / (1 - shares))[words]
-        belief = np.where(asked, _logistic(odds), 0.0)
+        belief = np.where(asked, logistic(odds), 0.0)
     by_word = {str(name): float(share) for name, share in zip(names, shares, strict=True)}
     weighed = {name: float(weight) for name, weight in zip(columns, weights[1:], strict=True)}
-    return Judgement(_logistic(odds), contrasted.decoy, shares[words], float(belief[asked].mean()), by_word, weighed)
+    return Judgement(logistic(odds), contrasted.decoy, shares[words], float(belief[asked].mean()), by_word, weighed)
 
 
 def describe(contrasted: Contrast, words: NDArray[np.intp]) -> dict[str, Array]:
@@ -210,10 +211,6 @@ def _height(score: Array) -> Array:
     return -np.log(1 - np.clip(score, 0.0, _HIGHEST))
 
 
-def _logistic(odds: Array) -> Array:
-    return 1 / (1 + np.exp(-np.clip(odds, -_STEEPEST, _STEEPEST)))
-
-
 def _chance(score: Array, words: NDArray[np.intp], decoy: NDArray[np.bool_]) -> Array:
     """(N,) what a candidate's word scores as a decoy, itself left out, drawn towards 0, the mean of all decoys."""
     count = np.bincount(words, weights=decoy)[words] - decoy
@@ -227,25 +224,3 @@ def _word_shares(words: NDArray[np.intp], belief: Array, count: int) -> Array:
     mentions = np.bincount(words, minlength=count)
     believed = np.bincount(words, weights=belief, minlength=count)
     return np.clip((believed + _SHARE_WEIGHT * share) / (mentions + _SHARE_WEIGHT), 1e-3, 1 - 1e-3)
-
-
-def logistic_fit(features: Array, belief: Array, weights: Array) -> Array:
-    """(1 + C,) intercept and weights of a logistic model, by Newton's method with a slight ridge.
-
-    Args:
-        features: (N, C)
-        belief: (N,) in [0, 1]: a row counts on both sides, as far as it is believed and as far as it is not.
-        weights: (1 + C,) to begin with.
-    """
-    rows = np.column_stack([np.ones(len(features)), features])
-    ridge = _RIDGE * len(features) * np.eye(rows.shape[1])
-    ridge[0, 0] = 1e-9
-    for _ in range(_NEWTON_STEPS):
-        expected = _logistic(rows @ weights)
-        slope = rows.T @ (belief - expected) - ridge @ weights
-        curvature = (rows * (expected * (1 - expected))[:, None]).T @ rows + ridge
-        step = np.linalg.solve(curvature, slope)
-        weights = weights + step
-        if np.abs(step).max() < 1e-6:
-            break
-    return weights

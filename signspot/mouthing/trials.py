@@ -16,6 +16,7 @@ from signspot.corpus.truth import MouthingTruth
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import resample_stream
 from signspot.landmarks.pose_file import stream_pose_file
+from signspot.metrics.logistic import fit_logistic
 from signspot.mouthing.lips import FPS, LipTrack, follow_lips
 from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
@@ -33,6 +34,7 @@ _SHORTEST, _LONGEST = 3, 12  # phonemes of a word in the vocabulary
 _TEST_WORDS = 5  # one word in so many is never trained on
 _WIDE = 0.25  # gain while peaks are collected for calibration
 _LEAST = 5e-5  # probabilities have four digits
+_LEAST_GAIN = 1e-3
 _PRIOR = 1e-3  # keeps both numbers of a calibration finite where all answers are right, or wrong
 
 
@@ -258,39 +260,12 @@ def calibrate(
     answers = answer(MouthingSpotter(model), clips, trials)
     seen = answers.sure > 0
     sure = np.clip(answers.sure[seen], _LEAST, 1 - _LEAST)
-    gain, offset = fit_logistic(np.log(sure / (1 - sure)) / _WIDE, answers.right[seen].astype(float))
+    logits = np.log(sure / (1 - sure)) / _WIDE
+    offset, gain = fit_logistic(logits[:, None], answers.right[seen].astype(float), np.full(2, _PRIOR))
+    gain = max(gain, _LEAST_GAIN)
     model.network.scale.copy_(torch.tensor([gain, offset]))
     mouthed = np.mean([bool(trial.ends) for trial in trials])
     return {
         **{"trials": float(len(trials)), "mouthed": round(float(mouthed), 3)},
-        **{"gain": round(gain, 4), "offset": round(offset, 4)},
+        **{"gain": round(float(gain), 4), "offset": round(float(offset), 4)},
     }
-
-
-def fit_logistic(logits: Floats, right: Floats, rounds: int = 50) -> tuple[float, float]:
-    """Gain (at least a little above 0) and offset by which the sigmoid of logits says how often they are right.
-
-    Args:
-        logits: (n,).
-        right: (n,) 1 where the answer was right, 0 where not.
-        rounds: of Newton's method.
-    """
-    x = np.stack([logits, np.ones_like(logits)], axis=1)
-    weights = np.zeros(2)
-    for _ in range(rounds):
-        sure = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        slope = x.T @ (sure - right) + _PRIOR * weights
-        bend = (x * (sure * (1 - sure))[:, None]).T @ x + _PRIOR * np.eye(2)
-        step = np.linalg.solve(bend, slope)
-        size = 1.0
-        while size > 1e-4 and _cost(x, right, weights - size * step) > _cost(x, right, weights):
-            size /= 2
-        weights = weights - size * step
-        if np.abs(step).max() < 1e-8:
-            break
-    return max(float(weights[0]), 1e-3), float(weights[1])
-
-
-def _cost(x: Floats, right: Floats, weights: Floats) -> float:
-    logits = x @ weights
-    return float((np.logaddexp(0, logits) - right * logits).sum() + _PRIOR / 2 * (weights**2).sum())

@@ -21,7 +21,6 @@ from signspot.mouthing.trials import (
     answer,
     calibrate,
     draw_trials,
-    fit_logistic,
     holds,
     read_lip_clips,
     read_vocabulary,
@@ -83,17 +82,6 @@ def test_lips_that_are_not_seen_and_clips_that_end_are_no_answers(random_spotter
     assert (answers.sure[0], answers.late[0], answers.searched[0]) == (0.0, np.inf, WINDOW)
     assert answers.searched[1:].tolist() == [pytest.approx(4.0), 0.0]
     assert not answers.right[[0, 2]].any()
-
-
-def test_calibration_finds_gain_and_offset():
-    random = np.random.default_rng(0)
-    logits = random.normal(0, 3, 20_000)
-    right = (random.random(20_000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))).astype(float)
-    gain, offset = fit_logistic(logits, right)
-    assert gain == pytest.approx(0.5, abs=0.03)
-    assert offset == pytest.approx(-1.0, abs=0.06)
-    sure, _ = fit_logistic(np.array([-1.0, 1.0]), np.array([0.0, 1.0]))
-    assert 1 < sure < 100  # all right: steep, and finite
 
 
 def test_calibration_is_of_the_answers_that_users_get(random_spotter, lip_clips, vocabulary):

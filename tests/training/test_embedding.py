@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.corpus.corpus import Corpus
+from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Batch, info_nce, watch_lookup, watch_read_lookup
@@ -191,4 +191,4 @@ def test_labels_of_some_words_and_look_up_of_all(corpus: Corpus) -> None:
     assert {word for item in some for word in item.background} & set(words.test)
     corpus.layout.splits.write_text('{"train": [], "test": []}')
     with pytest.raises(OptionsError, match="'train'"):
-        subset.items(ItemOptions(labelled="train"))
+        find_training_subset(open_corpus(corpus.folder)).items(ItemOptions(labelled="train"))
