@@ -30,7 +30,6 @@ from signspot.annotation.plan import (
 from signspot.annotation.records import BELOW, SOURCE, Candidate, Findings, VideoRecord
 from signspot.annotation.search import (
     EmbeddedWord,
-    LipContext,
     WordTask,
     WorkerContext,
     annotate_unit,
@@ -503,7 +502,7 @@ class _DictionaryRun(_CorpusRun):
                 older.unlink(missing_ok=True)
         return path
 
-    def _context(self) -> WorkerContext:
+    def _context(self) -> WorkerContext[AnnotateOptions]:
         cache = cache_of(self.job.cache).resolve()
         return WorkerContext(self.job.encoder, self.encoder.hash, cache, self.options, device=self.job.device)
 
@@ -532,8 +531,8 @@ class _MouthingRun(_CorpusRun):
         alike = {word: tuple(other for other in pool if shapes[other] == shapes[word]) for word in queries}
         digests = {word: hashlib.sha256(json.dumps(shape).encode()).hexdigest() for word, shape in shapes.items()}
         settings = {SOURCE: LabelSource.MOUTHING, "mouthing": self.model.hash, **self.options.settings()}
-        landmarks = cache_of(self.job.cache).resolve() / "landmarks"
-        context = LipContext(self.job.model, self.model.hash, landmarks, self.options, pool, self.job.device)
+        cache = cache_of(self.job.cache).resolve()
+        context = WorkerContext(self.job.model, self.model.hash, cache, self.options, pool, self.job.device)
         return self.finish(
             asked, ResultKey(settings, digests, pool, alike), partial(mouth_unit, context), matched, report
         )

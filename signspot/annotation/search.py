@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, SupportsFloat, TypedDict
+from typing import Any, Generic, SupportsFloat, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,52 @@ from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spottin
 _NEAR_FRAMES = 4  # frames before and after a peak within which exemplars and negatives may have theirs
 
 Best = Mapping[str, float]  # word → its highest score in a segment
+Options = TypeVar("Options", bound=RunOptions)
+Answers = Iterator[tuple[SubtitleQuery, list[Candidate]]]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerContext(Generic[Options]):
+    """The tools of a worker; the same for all units of a run."""
+
+    model: str | None  # name or file of an encoder or a mouthing spotter; None: the shipped one
+    hash: str  # of that model
+    cache: Path  # folder of landmarks, tracks and exemplars
+    options: Options
+    pool: tuple[str, ...] = ()  # words from which negatives are taken
+    device: str = "cpu"  # where the model runs
+    gallery: Path | None = None  # file of exemplars
+
+
+def _prepare_worker(name: str, own: str, wanted: str) -> None:
+    """Use one core, and see that the model is that of the run.
+
+    Raises:
+        EncoderMismatchError: its hash is another one.
+    """
+    import torch
+
+    torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
+    if own != wanted:
+        raise EncoderMismatchError(
+            f"this worker's '{name}' is {own}, not {wanted}. Install the same signspot on all machines, and give the "
+            "same file."
+        )
+
+
+def _check_unchanged(unit: VideoUnit, digest: str | None) -> None:
+    if digest != unit.digest:
+        raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
+
+
+def _findings(unit: VideoUnit, seconds: float, answers: Answers, remarks: str = "") -> Findings:
+    pairs = list(answers)
+    return Findings(
+        video=VideoRecord(unit.video, unit.digest, round(seconds, 3), remarks=remarks),
+        keys=dict(unit.keys),
+        queries=tuple(query for query, _ in pairs),
+        candidates=tuple(candidate for _, candidates in pairs for candidate in candidates),
+    )
 
 
 class WordSearcher:
@@ -48,7 +94,7 @@ class WordSearcher:
         self._reach = (_NEAR_FRAMES + 0.5) / grid.fps
         self.video = Segment(grid.origin, grid.origin + grid.frames / grid.fps)
 
-    def search(self, unit: VideoUnit) -> Iterator[tuple[SubtitleQuery, list[Candidate]]]:
+    def search(self, unit: VideoUnit) -> Answers:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
         for asked in by_subtitle(unit):
             window = window_of(asked[0][1], self._options.padding, self.video)
@@ -231,35 +277,17 @@ _NEAR_STEPS = 2  # steps before and after a peak within which negatives may have
 Curves = Mapping[str, NDArray[np.float32]]  # word → (S,) probabilities that it ends at a step of a window
 
 
-@dataclass(frozen=True, slots=True)
-class LipContext:
-    """The tools of a worker; the same for all units of a run."""
-
-    model: str | None  # name or file of a mouthing spotter; None: the shipped one
-    hash: str  # of that spotter
-    landmarks: Path  # folder in which those of videos are kept
-    options: RunOptions
-    pool: tuple[str, ...] = ()  # words from which negatives are taken
-    device: str = "cpu"  # where lips are compared with words
-
-
-def mouth_unit(context: LipContext, unit: VideoUnit) -> Findings:
+def mouth_unit(context: WorkerContext[RunOptions], unit: VideoUnit) -> Findings:
     """Look for the words of a unit on the lips; landmarks are estimated unless they are in the cache.
 
     Raises:
         SignspotError: the video cannot be read, shows no face, or was changed meanwhile.
     """
     spotter = _spotter(context.model, context.hash, context.device)
-    lips = read_lips(unit.media, context.landmarks)
-    if content_digest(unit.media) != unit.digest:
-        raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
-    answers = list(LipSearcher(spotter, lips, context.pool, context.options).search(unit))
-    return Findings(
-        video=VideoRecord(unit.video, unit.digest, round(lips.end, 3), remarks="\n".join(remarks_on(lips))),
-        keys=dict(unit.keys),
-        queries=tuple(query for query, _ in answers),
-        candidates=tuple(candidate for _, candidates in answers for candidate in candidates),
-    )
+    lips = read_lips(unit.media, context.cache / "landmarks")
+    _check_unchanged(unit, content_digest(unit.media))
+    searcher = LipSearcher(spotter, lips, context.pool, context.options)
+    return _findings(unit, lips.end, searcher.search(unit), "\n".join(remarks_on(lips)))
 
 
 class LipSearcher:
@@ -273,7 +301,7 @@ class LipSearcher:
         self._pool = tuple(pool)
         self._video = Segment(lips.start, lips.end)
 
-    def search(self, unit: VideoUnit) -> Iterator[tuple[SubtitleQuery, list[Candidate]]]:
+    def search(self, unit: VideoUnit) -> Answers:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
         for asked in by_subtitle(unit):
             window = window_of(asked[0][1], self._options.padding, self._video)
@@ -335,38 +363,14 @@ def _around(curves: Curves, words: Sequence[str], step: int) -> list[float]:
 
 @lru_cache(maxsize=1)
 def _spotter(name: str | None, wanted: str, device: str) -> MouthingSpotter:
-    import torch
-
-    torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
     model = load_mouthing(name)
-    if model.hash != wanted:
-        raise EncoderMismatchError(
-            f"this worker's mouthing spotter '{model.name}' is {model.hash}, not {wanted}. Install the same signspot "
-            "on all machines, and give the same file."
-        )
+    _prepare_worker(model.name, model.hash, wanted)
     model.network.to(find_device(device))
     return MouthingSpotter(model)
 
 
 _KIND = "signspot gallery 3"
 _SHOWN = ("word", "id", "variant", "licence", "consent")  # of an exemplar
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerContext:
-    """The tools of a worker; the same for all units of a run."""
-
-    encoder: str | None  # name or file; None: the shipped one
-    hash: str  # of that encoder
-    cache: Path  # folder of landmarks, tracks and exemplars
-    options: AnnotateOptions
-    gallery: Path | None = None  # file
-    pool: tuple[str, ...] = ()  # words from which negatives are taken
-    device: str = "cpu"  # where it embeds
-
-    def spotter(self) -> Spotter:
-        """The spotter of this worker."""
-        return Spotter(_encoder(self.encoder, self.hash, self.device), self.cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,16 +392,15 @@ class EmbeddedWord:
     problems: tuple[str, ...] = ()  # exemplars that could not be read, and why
 
 
-def embed_words(context: WorkerContext, task: WordTask) -> list[EmbeddedWord]:
+def embed_words(context: WorkerContext[AnnotateOptions], task: WordTask) -> list[EmbeddedWord]:
     """Embed the exemplars of some words, through the cache."""
-    embedder = ExemplarEmbedder(
-        _encoder(context.encoder, context.hash, context.device), context.cache, context.options.seed
-    )
+    encoder = _encoder(context.model, context.hash, context.device)
+    embedder = ExemplarEmbedder(encoder, context.cache, context.options.seed)
     return [embed_word(embedder, exemplars, mirror=context.options.mirror) for exemplars in task.exemplars]
 
 
 def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mirror: bool) -> EmbeddedWord:
-    """Embed the exemplars of one word; those that cannot be read are left out and told.
+    """Embed the exemplars of one word; those that cannot be read are left out and named.
 
     Raises:
         EncoderMismatchError: the dictionary has embeddings only, by another encoder.
@@ -420,25 +423,18 @@ def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mir
     return EmbeddedWord(exemplars[0].word, gallery, tuple(problems))
 
 
-def annotate_unit(context: WorkerContext, unit: VideoUnit) -> Findings:
+def annotate_unit(context: WorkerContext[AnnotateOptions], unit: VideoUnit) -> Findings:
     """Look for the words of a unit in its video; the video is embedded unless its track is in the cache.
 
     Raises:
         SignspotError: the video cannot be read, shows nobody, or was changed meanwhile.
     """
     assert context.gallery is not None, "exemplars are embedded before videos"
-    spotter = context.spotter()
+    spotter = Spotter(_encoder(context.model, context.hash, context.device), context.cache)
     track = spotter.embed(unit.media, context.options.stride)
-    if track.source != unit.digest:
-        raise VideoError(f"{unit.media.name} was changed while it was worked on. Run again.")
+    _check_unchanged(unit, track.source)
     searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.pool, context.options)
-    answers = list(searcher.search(unit))
-    return Findings(
-        video=VideoRecord(unit.video, unit.digest, round(searcher.video.end, 3)),
-        keys=dict(unit.keys),
-        queries=tuple(query for query, _ in answers),
-        candidates=tuple(candidate for _, candidates in answers for candidate in candidates),
-    )
+    return _findings(unit, searcher.video.end, searcher.search(unit))
 
 
 def join_words(words: Iterable[EmbeddedWord]) -> Gallery | None:
@@ -520,15 +516,8 @@ def read_gallery(path: Path) -> Gallery:
 
 @lru_cache(maxsize=1)
 def _encoder(name: str | None, wanted: str, device: str) -> Encoder:
-    import torch
-
-    torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
     encoder = load_encoder(name, device=device)
-    if encoder.hash != wanted:
-        raise EncoderMismatchError(
-            f"this worker's encoder '{encoder.name}' is {encoder.hash}, not {wanted}. Install the same signspot on all "
-            "machines, and give the same encoder file."
-        )
+    _prepare_worker(encoder.name, encoder.hash, wanted)
     return encoder
 
 

@@ -1,6 +1,7 @@
 """Annotated footage as a dictionary: the glosses of ELAN documents, each an exemplar cut out of its video."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from signspot.dictionary.dictionary import Contents, LeftOut, unique_ids
@@ -47,13 +48,8 @@ def read_annotated(source: Path, tiers: Sequence[str] = (), video: Path | None =
         first = f" {problems[0]}" if problems else ""
         raise DictionaryError(f"no annotation in {source} can be used as an exemplar.{first}")
     ids = unique_ids(str(exemplar.path and exemplar.path.name) for exemplar in exemplars)
-    return Contents(
-        tuple(
-            Exemplar(e.word, name, e.path, e.signer, e.source, e.licence, e.consent, e.variant, segment=e.segment)
-            for e, name in zip(exemplars, ids, strict=True)
-        ),
-        tuple(problems),
-    )
+    named = (replace(exemplar, id=name) for exemplar, name in zip(exemplars, ids, strict=True))
+    return Contents(tuple(named), tuple(problems))
 
 
 def _exemplars(document: Path, tiers: Sequence[str], video: Path | None, problems: list[LeftOut]) -> list[Exemplar]:

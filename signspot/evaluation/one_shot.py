@@ -7,36 +7,19 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from signspot.corpus.isolated import IsolatedClip
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.landmarks import Landmarks
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 
 DRAWS = 5  # galleries that the queries of every signer are looked up in
-
-
-class SignClip(Protocol):
-    """A clip of one isolated sign, of any corpus."""
-
-    @property
-    def word(self) -> str:
-        """The word that is signed."""
-
-    @property
-    def signer(self) -> str:
-        """By whom; empty where that is not known."""
-
-    @property
-    def landmarks(self) -> Landmarks:
-        """Of the whole clip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +66,7 @@ class OneShotRanks:
 
 def one_shot(
     spotter: Spotter,
-    clips: Sequence[SignClip],
+    clips: Sequence[IsolatedClip],
     *,
     queries: int = 1000,
     seed: int = 0,
@@ -132,8 +115,8 @@ def one_shot(
 
 
 def _embed(
-    spotter: Spotter, clips: Sequence[SignClip], options: SpotOptions, progress: Callable[[int], None]
-) -> tuple[list[SignClip], list[SignViews]]:
+    spotter: Spotter, clips: Sequence[IsolatedClip], options: SpotOptions, progress: Callable[[int], None]
+) -> tuple[list[IsolatedClip], list[SignViews]]:
     """Clips by known signers in which a sign can be seen, and how the encoder sees them."""
     embedder = ExemplarEmbedder(spotter.encoder, spotter.cache, options.seed)
     usable, views = [], []
@@ -148,7 +131,7 @@ def _embed(
 
 
 def _draw(
-    by_word: dict[str, list[int]], clips: Sequence[SignClip], signer: str, random: np.random.Generator
+    by_word: dict[str, list[int]], clips: Sequence[IsolatedClip], signer: str, random: np.random.Generator
 ) -> list[int]:
     """One clip of every word by another signer."""
     others = ([number for number in numbers if clips[number].signer != signer] for numbers in by_word.values())

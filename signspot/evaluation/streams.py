@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.isolated import IsolatedClip
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source, landmarks_of
 from signspot.errors import OptionsError, SignspotError
-from signspot.evaluation.one_shot import SignClip
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.signing import check_signing, sign_segment
@@ -50,7 +50,7 @@ class Stream:
         return len(self.landmarks) / FPS
 
 
-def make_streams(clips: Sequence[SignClip], seed: int = 0, signs: int = STREAM_SIGNS) -> list[Stream]:
+def make_streams(clips: Sequence[IsolatedClip], seed: int = 0, signs: int = STREAM_SIGNS) -> list[Stream]:
     """Join signs, each played fast, into streams with exact truth.
 
     Args:
@@ -184,7 +184,7 @@ class StreamOptions:
     seed: int = 0
 
 
-def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptions | None = None) -> StreamMaterial:
+def material_of_clips(name: str, clips: Sequence[IsolatedClip], options: StreamOptions | None = None) -> StreamMaterial:
     """Draw words to look for, exemplars by some signers, and streams of clips by others.
 
     Args:
@@ -198,7 +198,7 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
     chosen = options or StreamOptions()
     random = np.random.default_rng(chosen.seed)
     shuffled = [clips[int(number)] for number in random.permutation(len(clips))]
-    by_word: dict[str, dict[str, SignClip]] = {}
+    by_word: dict[str, dict[str, IsolatedClip]] = {}
     for clip in shuffled:
         if clip.signer and _is_usable(clip):
             by_word.setdefault(clip.word, {}).setdefault(clip.signer, clip)
@@ -214,7 +214,9 @@ def material_of_clips(name: str, clips: Sequence[SignClip], options: StreamOptio
     others = [clip for clip in shuffled if clip.word not in lent and _is_usable(clip)]
     targets = [clip for word in asked for clip in _by_others(shuffled, word, lenders[word])] if chosen.signed else []
     signed = [*targets, *others][: max(chosen.signs, len(targets))]
-    streams = make_streams([_Placed(clip) for clip in signed], chosen.seed, chosen.signs_per_stream)
+    streams = make_streams(
+        [replace(clip, landmarks=placed(clip.landmarks)) for clip in signed], chosen.seed, chosen.signs_per_stream
+    )
     return StreamMaterial(name, streams, {word: [clip.landmarks for _, clip in pairs] for word, pairs in lent.items()})
 
 
@@ -369,23 +371,16 @@ def _gallery(views: Mapping[str, Sequence[SignViews]], count: int) -> Gallery | 
     return Gallery.of_views(exemplars, [view for _, view in chosen])
 
 
-class _Placed:
-    """A clip whose signer is placed as all are."""
-
-    def __init__(self, clip: SignClip):
-        self.word, self.signer, self.landmarks = clip.word, clip.signer, placed(clip.landmarks)
-
-
-def _by_others(clips: Sequence[SignClip], word: str, lenders: set[str]) -> list[SignClip]:
+def _by_others(clips: Sequence[IsolatedClip], word: str, lenders: set[str]) -> list[IsolatedClip]:
     """Clips of a word by signers who lend no exemplar of it, different ones where there are any."""
-    by_signer: dict[str, SignClip] = {}
+    by_signer: dict[str, IsolatedClip] = {}
     for clip in clips:
         if clip.word == word and clip.signer and clip.signer not in lenders and _is_usable(clip):
             by_signer.setdefault(clip.signer, clip)
     return list(by_signer.values())[:_SIGNED]
 
 
-def _is_usable(clip: SignClip) -> bool:
+def _is_usable(clip: IsolatedClip) -> bool:
     try:
         check_signing(clip.landmarks, clip.word)
     except SignspotError:

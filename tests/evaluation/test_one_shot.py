@@ -1,9 +1,10 @@
 """One-shot identification, on a few synthetic signs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
+from signspot.corpus.isolated import IsolatedClip
 from signspot.errors import OptionsError
 from signspot.evaluation.one_shot import DRAWS, one_shot
 from signspot.landmarks.landmarks import Landmarks
@@ -12,18 +13,13 @@ from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.isolated_signs import isolated_clips
 
 
-@dataclass(frozen=True)
-class Clip:
-    """An isolated sign."""
-
-    word: str
-    signer: str
-    landmarks: Landmarks
+def clip(word: str, signer: str, landmarks: Landmarks) -> IsolatedClip:
+    return IsolatedClip(word, signer, "1", landmarks)
 
 
 @pytest.fixture(scope="module")
 def signs() -> list[Landmarks]:
-    return [clip.landmarks for clip in isolated_clips(5, 1, seed=3)]
+    return [one.landmarks for one in isolated_clips(5, 1, seed=3)]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +28,7 @@ def spotter() -> Spotter:
 
 
 def test_equal_performances_are_found_first(spotter: Spotter, signs: list[Landmarks]) -> None:
-    clips = [Clip(f"word {number}", signer, sign) for number, sign in enumerate(signs) for signer in "abc"]
+    clips = [clip(f"word {number}", signer, sign) for number, sign in enumerate(signs) for signer in "abc"]
     reports: list[tuple[int, int | None]] = []
     ranks = one_shot(spotter, clips, queries=10, progress=lambda done, total: reports.append((done, total)))
     found = ranks.scores(spotter, SpotOptions())
@@ -47,7 +43,7 @@ def test_equal_performances_are_found_first(spotter: Spotter, signs: list[Landma
 def test_exemplars_are_never_by_the_signer_of_the_query(spotter: Spotter, signs: list[Landmarks]) -> None:
     """Each of two signers performs the words in another order: with own clips all would be found, without none is."""
     clips = [
-        Clip(f"word {(number + shift) % len(signs)}", signer, sign)
+        clip(f"word {(number + shift) % len(signs)}", signer, sign)
         for number, sign in enumerate(signs)
         for shift, signer in enumerate("ab")
     ]
@@ -59,8 +55,8 @@ def test_exemplars_are_never_by_the_signer_of_the_query(spotter: Spotter, signs:
 
 def test_clips_without_signer_or_sign_are_left_out(spotter: Spotter, signs: list[Landmarks]) -> None:
     empty = replace(signs[0], body=signs[0].body * float("nan"))
-    clips = [Clip(f"word {number}", signer, sign) for number, sign in enumerate(signs[:3]) for signer in "ab"]
-    more = [*clips, Clip("word 9", "a", empty), Clip("word 8", "", signs[4])]
+    clips = [clip(f"word {number}", signer, sign) for number, sign in enumerate(signs[:3]) for signer in "ab"]
+    more = [*clips, clip("word 9", "a", empty), clip("word 8", "", signs[4])]
     assert one_shot(spotter, more).words == 3
     with pytest.raises(OptionsError):
-        one_shot(spotter, [clip for clip in clips if clip.signer == "a"])
+        one_shot(spotter, [one for one in clips if one.signer == "a"])
