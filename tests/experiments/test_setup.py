@@ -44,7 +44,7 @@ def test_what_a_corpus_lacks_is_an_error(
     lame: Corpus, size: ReproductionSize, tmp_path: Path, damage: Callable[[Corpus], None]
 ) -> None:
     damage(lame)
-    setup = Setup(size, tmp_path, lame)
+    setup = Setup(size, tmp_path, open_corpus(lame.folder))
     with pytest.raises(OptionsError):
         setup.items("seen", size.embedding, "labelled")
 
