@@ -197,7 +197,7 @@ def _look_up(
     for query in queries:
         window = slice(*np.searchsorted(times, (query.span.start, query.span.end + 1e-9)).tolist())
         retrieval.add(query.word, query.times, scores[window], times[window])
-        peak = times[window][found.word_curve(query.word)[window].argmax()]
+        peak = times[window][result.word_curve(query.word)[window].argmax()]
         localised.add(query.word, float(Tolerance().accepts(peak, query.times)))
 
 
