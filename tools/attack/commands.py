@@ -37,7 +37,7 @@ from tests.fixtures.servers import make_videos, versions
 from tools.attack import PROGRAM, AttackOptions, Outcome, make_landmarks
 
 MOST_KILLS = 8  # of one run, before it may finish
-TIMEOUT = 300.0  # seconds within which a run must end
+TIMEOUT = 1200.0  # seconds within which a run must end, on the busiest machine
 AT_ONCE = 4  # runs in one folder
 FILE_SIZE = 10_000  # bytes that a file may have where none may grow
 TRAINING = 'kind = "embedding"\nname = "mine"\nepochs = 3\ndimension = 32\nbatch.items = 4\nbatch.clips = 2\n'
@@ -69,7 +69,10 @@ def attack_command(name: str, options: AttackOptions) -> Outcome:
         start = monotonic()
         end = _end(_start(command, folder / "whole"), TIMEOUT)
         usual, wanted = monotonic() - start, _read_results(command, folder / "whole")
-        assert end == 0, f"an undisturbed run ended with {end}: {(folder / 'whole' / 'log').read_text()[-500:]}"
+        with outcome.timed("undisturbed"):
+            assert end == 0, f"ended with {end}: {(folder / 'whole' / 'log').read_text()[-500:]}"
+        if outcome.failures:
+            return outcome
         while killed < options.count or kills:  # the last run finishes, too
             run, may_kill = folder / f"run-{runs}", kills < MOST_KILLS and killed < options.count
             moment = usual * chance.uniform(*chance.choice(((0, 0.5), (0.5, 1)))) if may_kill else TIMEOUT
@@ -230,12 +233,12 @@ def _prepare_spot(inputs: Path, stack: ExitStack) -> None:
 def _check_spot(out: Path) -> None:
     """The file is whole, or is not there."""
     if (out / "x.csv").is_file():
-        assert read_spottings(out / "x.csv")
+        read_spottings(out / "x.csv")
 
 
 COMMANDS = {
     "spot": Command(
-        "spot ../inputs/news.pose ../inputs/signs --threshold 0 --out out/x.csv", _prepare_spot, _check_spot
+        "spot ../inputs/news.pose ../inputs/signs --threshold 0.8 --out out/x.csv", _prepare_spot, _check_spot
     ),
     "dictionary build": Command("dictionary build ../inputs/signs out --no-embed", _prepare_build, _check_build),
     "dictionary fetch": Command("dictionary fetch out --delay 0", _prepare_fetch, _check_fetch, (".fetch", "fetched")),
