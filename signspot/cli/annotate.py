@@ -35,9 +35,10 @@ class SourceName(StrEnum):
 
 
 ONLY_WITH = {  # options that mean nothing with the other source
-    SourceName.DICTIONARY: ("encoder", "best", "overlap", "stride", "mirror", "confirmed"),
+    SourceName.DICTIONARY: ("encoder", "best", "stride", "mirror", "confirmed"),
     SourceName.MOUTHING: ("model", "word_threshold"),
 }
+_OPTIONS = ("padding", "keep", "peaks", "negatives", "language", "decoys", "stride", "mirror")
 _Dictionary = Annotated[
     Path | None, typer.Option(help="A folder of example videos, a table …; of mouthings its words count.")
 ]
@@ -64,7 +65,7 @@ def annotate(
     context: typer.Context,
     corpus: Annotated[Path, typer.Argument(help="A folder of videos or .pose files with subtitles beside them.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; run again with the same one to go on.")],
-    options: Annotated[AnnotateOptions, Fields.of()],
+    options: Annotated[AnnotateOptions, Fields.of(*_OPTIONS)],
     dictionary: _Dictionary = None,
     source: _Source = SourceName.DICTIONARY,
     words: Annotated[list[str] | None, typer.Option(help="A word to look for; repeatable. [default: all]")] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, count, log, open_outputs, print_line, print_table
-from signspot.cli.options import EncoderName, settings
+from signspot.cli.options import EncoderName, default_workers, settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +60,12 @@ def build(
     with open_outputs(source) as outputs:
         outputs.claim(folder / DICTIONARY_FILE)
         origin = _open_source(source, tier or (), video)
+        cache = default_cache() if settings().cache else None
+        spotter = load(encoder, device=settings().device) if embed else None
+        if spotter is not None and spotter.encoder.contract.kind == "landmarks" and cache is not None:
+            _estimate_whole_videos(origin, cache)
         with bar("exemplars") as progress:
             writer = None if settings().pixels else _write_landmarks
-            cache = default_cache() if settings().cache else None
             dictionary = build_dictionary(origin, folder, progress, write_landmarks=writer, cache=cache)
         if signers:
             from signspot.dictionary.json_file import save_dictionary
@@ -75,9 +78,9 @@ def build(
     missing = sum(exemplar.path is None for exemplar in dictionary.exemplars)
     if missing:
         log(f"{missing} exemplars have no video yet. Fetch them with: signspot dictionary fetch {folder}")
-    if embed and missing < len(dictionary.exemplars):
-        with bar("embedding") as progress:
-            gallery = load(encoder, device=settings().device).gallery(dictionary, progress=progress)
+    if spotter is not None and missing < len(dictionary.exemplars):
+        with bar("embedding", "exemplars") as progress:
+            gallery = spotter.gallery(dictionary, progress=progress)
         log(f"embedded {len(gallery.exemplars)} of {len(dictionary.exemplars)} exemplars")
 
 
@@ -98,6 +101,16 @@ def _open_source(source: Path, tiers: "Sequence[str]", video: Path | None) -> "D
         if contents is not None:
             return Dictionary(keep_readable(contents, source), source if source.is_dir() else source.parent)
     return open_dictionary(source)
+
+
+def _estimate_whole_videos(dictionary: "Dictionary", cache: Path) -> None:
+    """Estimate the landmarks of videos of which most is exemplars; those of the exemplars are cut out of them."""
+    from signspot.dictionary.cutting import videos_to_estimate
+    from signspot.landmarks.estimate import estimate_landmarks
+
+    for video in videos_to_estimate(dictionary.exemplars, cache):
+        with bar(str(video), "frames") as progress:
+            estimate_landmarks(video, progress, cache=cache, workers=default_workers(None))
 
 
 def _write_landmarks(video: Path, target: Path) -> None:

@@ -2,13 +2,15 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signspot.cli.console import bar, log, open_outputs, print_line, print_table
 from signspot.cli.evaluate_recogniser import recogniser
 from signspot.cli.options import EncoderName, settings
+
+_SILENT_QUESTIONS = 4000  # words that are looked for where nobody mouths
 
 
 def mouthing(
@@ -21,7 +23,6 @@ def mouthing(
         typer.Option(help="Isolated signs, as in one-shot, of people who mouth no English: false alarms; repeatable."),
     ] = None,
     questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in each clip.")] = 12,
-    silent_questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in --silent.")] = 4000,
     seed: Annotated[int, typer.Option(help="Random seed of the questions.")] = 1000,
     out: Annotated[Path | None, typer.Option(help="Write the tables (.md) and, beside them, the plot (.png).")] = None,
 ) -> None:
@@ -49,7 +50,7 @@ def mouthing(
             report = measure_mouthing(
                 *(models, clips, faces),
                 questions=questions,
-                silent_questions=silent_questions,
+                silent_questions=_SILENT_QUESTIONS,
                 seed=seed,
                 progress=progress,
             )
@@ -98,11 +99,6 @@ def one_shot_verb(
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
     queries: Annotated[int, typer.Option(min=1, help="Clips that are looked up, at most.")] = 1000,
-    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
-    match: Annotated[
-        Literal["auto", "alignment", "embedding"], typer.Option(help="How to compare; see spot.")
-    ] = "auto",
-    seed: Annotated[int, typer.Option(help="Random seed of queries and exemplars.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Look isolated signs up among one exemplar per word by other signers: R@1, R@5, R@10, MRR, median rank.
@@ -119,15 +115,15 @@ def one_shot_verb(
     from signspot.spotting.spotter import load
 
     open_outputs(*places)  # they are there
-    options, rows = SpotOptions(mirror=mirror, match=match), list[tuple[str, OneShotScores]]()
+    rows = list[tuple[str, OneShotScores]]()
     for place in places:
         with bar("landmarks", "frames") as progress:
             clips = read_isolated(place, progress)
         for name in encoder or shipped():
             spotter = load(name, device=settings().device)
             with bar(f"{place.name}, {name}", "clips") as progress:
-                found = one_shot(spotter, clips, queries=queries, seed=seed, options=options, progress=progress)
-            scores = found.scores(spotter, options)
+                found = one_shot(spotter, clips, queries=queries, progress=progress)
+            scores = found.scores(spotter, SpotOptions())
             rows.append((str(place), scores))
             if as_json:
                 print_line(json.dumps({"place": str(place), **asdict(scores)}))
@@ -157,10 +153,6 @@ def streams_verb(
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
     words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
-    signs: Annotated[int, typer.Option(min=2, help="Isolated signs that are joined into streams.")] = 560,
-    match: Annotated[
-        Literal["auto", "alignment", "embedding"], typer.Option(help="How to compare; see spot.")
-    ] = "auto",
     seed: Annotated[int, typer.Option(help="Random seed of words, exemplars and streams.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
@@ -173,17 +165,15 @@ def streams_verb(
 
     from signspot.evaluation.streams import RATES, StreamOptions, StreamScores, measure_streams
     from signspot.models.contract import shipped
-    from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
     open_outputs(*places)  # they are there
-    drawn, rows = StreamOptions(words=words, signs=signs, seed=seed), list[tuple[str, StreamScores]]()
-    searched = SpotOptions(match=match)
+    drawn, rows = StreamOptions(words=words, seed=seed), list[tuple[str, StreamScores]]()
     for material in _materials(places, drawn, filmed=filmed):
         for name in encoder or shipped():
             spotter = load(name, device=settings().device)
             with bar(f"{material.name}, {name}", "searches") as progress:
-                measured = measure_streams(spotter, material, options=searched, progress=progress)
+                measured = measure_streams(spotter, material, progress=progress)
             rows += [(material.name, scores) for scores in measured]
             if as_json:
                 for scores in measured:
@@ -225,7 +215,6 @@ def corpus(
     encoder: EncoderName = None,
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
-    mirror: Annotated[bool, typer.Option(help="Also try exemplars mirrored, for left-handed signers.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Look up words in test videos, localise and spot them: mAP, R@5, localisation, precision, recall, false alarms.
@@ -239,7 +228,7 @@ def corpus(
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
-    options = SpotOptions(threshold=threshold, mirror=mirror)
+    options = SpotOptions(threshold=threshold)
     part, looked_up = part_to_test(open_corpus(folder), words.value)
     spotter = load(encoder, device=settings().device)
     with bar("videos") as progress:

@@ -8,16 +8,13 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line, print_table
-from signspot.cli.options import EncoderName, Fields, Json, derive_options
+from signspot.cli.options import EncoderName, Json
 from signspot.cli.spot import exemplars_of
-from signspot.spotting.options import SpotOptions
 
 
-@derive_options
 def identify(
     clip: Annotated[Path, typer.Argument(help="A video or a .pose file that shows one sign.")],
     signs: Annotated[Path, typer.Argument(help="A dictionary: a folder of example videos, or a table.")],
-    options: Annotated[SpotOptions, Fields.of("match", "mirror")],
     top: Annotated[int, typer.Option(min=1, help="How many words, the best first.")] = 10,
     plot: Annotated[Path | None, typer.Option(help="Draw it beside the best exemplars (.png, .svg, .pdf).")] = None,
     json_lines: Json = False,
@@ -31,21 +28,21 @@ def identify(
         claim_outputs(outputs, plots=[("plot", plot)])
         spotter = load_spotter(encoder)
         with bar("exemplars") as progress:
-            gallery = spotter.gallery(exemplars_of(signs, []), options, progress)
+            gallery = spotter.gallery(exemplars_of(signs, []), progress=progress)
         if plot is None:
-            matches = spotter.identify(clip, gallery, top, options)
+            matches = spotter.identify(clip, gallery, top)
         else:
             from signspot.applications.lookup import draw_lookup, look_up
             from signspot.plots.plot import save_figure
 
-            lookup = look_up(spotter, clip, gallery, top, options)
+            lookup = look_up(spotter, clip, gallery, top)
             matches = list(lookup.matches)
             log(f"wrote {save_figure(draw_lookup(lookup), plot)}")
     if matches and not matches[0].is_known:
         log("this sign is probably not in this dictionary: signs of other words often score as high as the best here")
     if json_lines:
         for match in matches:
-            print_line(json.dumps(asdict(match), ensure_ascii=False))
+            print_line(json.dumps({**asdict(match), "known": match.is_known}, ensure_ascii=False))
         return
     print_table(
         ("rank", "word", "score", "exemplar", ""),

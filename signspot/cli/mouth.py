@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from signspot.mouthing.spotter import MouthingSpotter
     from signspot.types import Label, Spotting
 
+_PADDING = 4.0  # seconds searched before and after each subtitle (Sec. 4.5)
+
 
 def mouth(
     video: Annotated[Path, typer.Argument(help="A video or a .pose file with the signer's face.")],
@@ -26,7 +28,6 @@ def mouth(
     word_threshold: Annotated[
         float, typer.Option(help="Keep a word only where one of its peaks reaches this; the paper's vocabulary: 0.8.")
     ] = 0.0,
-    padding: Annotated[float, typer.Option(help="Seconds searched before and after each subtitle.")] = 4.0,
     language: Annotated[str, typer.Option(help="Language of the words and the subtitles.")] = "en",
     model: Annotated[
         str | None,
@@ -57,7 +58,7 @@ def mouth(
         if labels:
             outputs.claim(labels, (".jsonl",))
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
-        found = search(spotter, video, text, asked, (threshold, padding, language))
+        found = search(spotter, video, text, asked, threshold, language)
         kept = keep_vocabulary(found or (), word_threshold)
         if found and len(kept) < len(found):
             log(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
@@ -115,7 +116,8 @@ def search(
     video: Path,
     subtitles: Path,
     words: list[str] | None,
-    how: tuple[float, float, str],
+    threshold: float,
+    language: str,
 ) -> "Sequence[Label] | None":
     """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
@@ -123,9 +125,8 @@ def search(
     from signspot.mouthing.spotter import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
-    threshold, padding, language = how
     shown = read_subtitles(subtitles)
-    candidates = find_candidates(shown, words, padding, language)
+    candidates = find_candidates(shown, words, _PADDING, language)
     for doubt in (doubt_language(shown, language), doubt_words(words or (), language)):
         if doubt:
             log(doubt)

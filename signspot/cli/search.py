@@ -33,7 +33,7 @@ from signspot.spotting.options import SpotOptions
 @derive_options
 def search(
     archive: Annotated[Path, typer.Argument(help="A folder of tracks, as `signspot embed` makes them.")],
-    options: Annotated[SpotOptions, Fields.of("threshold", "false_alarms_per_hour", "compete", "mirror", "top")],
+    options: Annotated[SpotOptions, Fields.of("threshold", "false_alarms_per_hour", "compete", "top")],
     word: Annotated[list[str] | None, typer.Argument(help="Words of the dictionary.")] = None,
     dictionary: Annotated[Path | None, typer.Option(help="With exemplars of the words.")] = None,
     clip: Annotated[Path | None, typer.Option(help="A clip of the sign, instead of words.")] = None,

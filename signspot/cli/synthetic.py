@@ -63,9 +63,6 @@ def make_signs(
     signs: Annotated[int, typer.Option(help="Different signs.")] = 3000,
     isolated: Annotated[int, typer.Option(help="Performances of each by itself, each by another signer.")] = 4,
     continuous: Annotated[int, typer.Option(help="Performances of each in a sentence.")] = 1,
-    minimal_pair_share: Annotated[
-        float, typer.Option(help="Share of signs that differ from another one in one parameter.")
-    ] = 0.3,
     seed: Annotated[int, typer.Option(help="The same seed gives the same signs.")] = 7,
     workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
 ) -> None:
@@ -75,7 +72,7 @@ def make_signs(
     """
     from signspot_synthetic.isolated_signs import IsolatedSignsOptions, write_isolated_signs
 
-    options = IsolatedSignsOptions(signs, isolated, continuous, minimal_pair_share, seed)
+    options = IsolatedSignsOptions(signs, isolated, continuous, seed=seed)
     with bar("signs", "signs") as progress:
         files = write_isolated_signs(options, out, progress, workers)
     print_line(f"{out}: {signs * (isolated + continuous):,} clips of {signs:,} signs in {files} files")
@@ -122,7 +119,6 @@ def lips(
     seconds: Annotated[float, typer.Option(help="Of each clip.")] = 24.0,
     signers: Annotated[int, typer.Option(help="People in the training clips.")] = 80,
     mouthing: Annotated[float, typer.Option(help="Share of the signs that are mouthed; 0: nobody mouths.")] = 0.55,
-    hard: Annotated[float, typer.Option(help="How hard lips are to read: 0 to 3.")] = 1.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same corpus.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
 ) -> None:
@@ -134,7 +130,7 @@ def lips(
     """
     from signspot_synthetic.lips import LipsOptions, make_lips_corpus
 
-    options = LipsOptions(train, validation, test, seconds, signers, mouthing, hard, seed)
+    options = LipsOptions(train, validation, test, seconds, signers, mouthing, seed=seed)
     with bar("lips", "clips") as progress:
         corpus = make_lips_corpus(options, out, progress, workers=workers)
     print_line(f"{out}: {len(corpus.videos)} clips")
@@ -144,7 +140,6 @@ def lips(
 def show(
     word: Annotated[str, typer.Argument(help="A word of the synthetic language.")],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("synthetic-show"),
-    words: Annotated[int, typer.Option(help="Words of the synthetic language.")] = 1064,
     seed: Annotated[int, typer.Option(help="Seed of the language.")] = 7,
 ) -> None:
     """Show a word's signs: a contact sheet, a short video, and a page of sentences with glosses and subtitles.
@@ -155,7 +150,7 @@ def show(
     from signspot_synthetic.show import contact_sheet, sign_video
     from signspot_synthetic.show import page as write_page
 
-    corpus = CorpusPlan(CorpusOptions(words=words, seed=seed))
+    corpus = CorpusPlan(CorpusOptions(seed=seed))
     with open_outputs() as outputs:
         sheet, video, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
         contact_sheet(corpus.lexicon, word, sheet, seed=seed)

@@ -36,7 +36,6 @@ def wake(
     word: Annotated[str | None, typer.Option(help="Of the sign, where the dictionary has it: no negative.")] = None,
     rate: Annotated[float, typer.Option("--false-alarms-per-hour", help="Allowed on the background.")] = 1.0,
     threshold: Annotated[float | None, typer.Option(help="Least score, instead of the measured one.")] = None,
-    hop: Annotated[int, typer.Option(min=1, help="Frames that are looked at together.")] = 2,
     plot: Annotated[Path | None, typer.Option(help="Of a file: draw score over time with the events.")] = None,
     encoder: EncoderName = None,
 ) -> None:
@@ -66,7 +65,7 @@ def wake(
             enrolled = enrol(spotter, sign, chunks if background else None, rate, signs)
         enrolled = enrolled if threshold is None else replace(enrolled, threshold=threshold)
         _report(enrolled, rate)
-        stream = WakeStream(spotter.encoder, enrolled, hop)
+        stream = WakeStream(spotter.encoder, enrolled)
         events = []
         reported = 0
         with bar(f"waiting for '{word or sign[0].stem}' in {source}", "frames") as progress:

@@ -1,11 +1,14 @@
 """Exemplars cut out of longer footage: a short video or `.pose` file for each, with a margin around the sign."""
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from signspot.errors import EmptyVideoError
+from signspot.errors import EmptyVideoError, VideoError
 from signspot.landmarks.cache import CacheEntry
 from signspot.landmarks.estimate import estimate_landmarks, estimation_version, has_landmarks
 from signspot.landmarks.estimators import usual_estimator
@@ -34,6 +37,23 @@ def is_cut(exemplar: Exemplar) -> bool:
         with open_video(exemplar.path) as video:
             duration = video.info.duration
     return duration > exemplar.segment.duration + 2 * MARGIN + _LONGER
+
+
+def videos_to_estimate(exemplars: Iterable[Exemplar], cache: Path) -> list[Path]:
+    """Videos whose exemplars, with their margins, are together as long as they are, and that are not in the cache.
+
+    It takes less time to estimate the landmarks of such a video once than those of each exemplar.
+    """
+    seconds: defaultdict[Path, float] = defaultdict(float)
+    for exemplar in exemplars:
+        if exemplar.path is not None and exemplar.segment is not None and exemplar.path.suffix.lower() != ".pose":
+            seconds[exemplar.path] += exemplar.segment.duration + 2 * MARGIN
+    videos = []
+    for path, wanted in seconds.items():
+        with suppress(VideoError), open_video(path) as video:  # what cannot be read is named when it is cut
+            if video.info.duration <= wanted and not has_landmarks(path, cache):
+                videos.append(path)
+    return videos
 
 
 def cut_exemplar(exemplar: Exemplar, target: Path, *, pixels: bool = True, cache: Path | None = None) -> Exemplar:

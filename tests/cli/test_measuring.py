@@ -71,7 +71,7 @@ def test_streams_of_a_corpus_are_measured(signspot: Call, small_corpus: Path, co
     assert rows[0]["signs"] > 3
     assert 0 <= rows[0]["mean_average_precision"] <= 1
     assert [alarms[0] for alarms in rows[0]["alarms"]] == [1.0, 10.0, 60.0]
-    code, out, err = signspot(*command, "--words", "2", "--match", "embedding")
+    code, out, err = signspot(*command, "--words", "2")
     assert code == 0, err
     assert "boundary" in out.splitlines()[0]
     assert len(out.splitlines()) >= 2

@@ -138,7 +138,6 @@ def test_nothing_found_is_said(signspot, place):
     [
         (["--word", "東京"], "has no phonemes", 2),
         (["--subtitles", "nowhere.vtt"], "nowhere.vtt", 2),
-        (["--padding", "-1"], "padded by 0 to 60 seconds", 2),
         (["--threshold", "7"], "between 0 and 1; got 7", 2),
         (["--language", "xx"], "xx", 2),
     ],

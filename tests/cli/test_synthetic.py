@@ -44,6 +44,6 @@ def test_impossible_corpora_are_one_line(
 
 
 def test_showing_an_unknown_word_suggests(signspot: Call, tmp_path: Path) -> None:
-    code, _, err = signspot("synthetic", "show", "aple", "--words", 300, "--out", tmp_path)
+    code, _, err = signspot("synthetic", "show", "aple", "--out", tmp_path)
     assert code == 1
     assert "no word 'aple'" in err

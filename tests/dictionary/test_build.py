@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.dictionary.build import build_dictionary, file_name, media_names
+from signspot.dictionary.cutting import MARGIN, videos_to_estimate
 from signspot.dictionary.dictionary import UNFINISHED, Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.io.files import temporary_name
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Segment
+from signspot.video.reader import open_video
 
 
 def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -52,6 +54,18 @@ def test_a_build_of_a_build_is_the_same(put: Any, tmp_path: Path) -> None:
     assert two["a"][0].encoder == "abc"
     np.testing.assert_array_equal(two["b"][0].embedding, np.ones(4, np.float32) / 2)
     assert two["b"][0].path is None
+
+
+def test_a_video_is_estimated_whole_where_most_of_it_is_exemplars(put: Any, tmp_path: Path) -> None:
+    footage = put("footage.mp4") / "footage.mp4"
+    with open_video(footage) as video:
+        duration = video.info.duration
+    short = Exemplar("a", "a", footage, segment=Segment(0, 0.01))
+    broken = Exemplar("b", "b", tmp_path / "gone.mp4", segment=Segment(0, 1))
+    many = [short] * (1 + int(duration / (2 * MARGIN)))
+    assert videos_to_estimate([*many, broken], tmp_path) == [footage]
+    assert videos_to_estimate([Exemplar("a", "a", footage)], tmp_path) == []
+    assert videos_to_estimate(many[: int(duration / (0.01 + 2 * MARGIN))], tmp_path) == []
 
 
 class TestGoingOn:

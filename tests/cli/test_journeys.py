@@ -1,0 +1,194 @@
+"""The walks of five kinds of users through the command line, each from what they have to what they want.
+
+Signing is synthetic and the encoder is `warping`, which learns nothing: what is found is right, but says nothing of
+accuracy on people.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pympi
+import pytest
+
+from signspot.formats.formats import read_spottings
+from signspot.landmarks.pose_file import write_landmarks
+from signspot.types import Segment
+from signspot_synthetic.body.motion import continuous, isolated
+from signspot_synthetic.body.signers import Role, make_signer
+from signspot_synthetic.camera.projection import project
+from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+
+Call = Callable[..., tuple[int, str, str]]
+Signs = list[tuple[str, Segment]]
+WORDS = ("apple", "friend", "name", "house")
+WARPING = ("--encoder", "warping")
+
+
+@pytest.fixture(scope="module")
+def footage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Signs]]:
+    """`monday.pose` and `tuesday.pose`, each with four signs twice, and `signs/` by another signer; where signs are."""
+    folder = tmp_path_factory.mktemp("footage")
+    lexicon = make_lexicon(LexiconOptions(words=WORDS, seed=3, variant_shares=(1.0,)))
+    signer, model = make_signer("one", 1, Role.TEST, left_share=0), make_signer("two", 1, Role.DICTIONARY, left_share=0)
+    truth = {}
+    for day in ("monday", "tuesday"):
+        motion, segments = continuous([lexicon[word].variants[0] for word in WORDS * 2], signer, named_rng(1, day))
+        write_landmarks(project(motion, signer.camera), folder / f"{day}.pose")
+        truth[day] = list(zip(WORDS * 2, segments, strict=True))
+    for word in WORDS:
+        motion, _ = isolated(lexicon[word].variants[0], model, named_rng(1, word))
+        write_landmarks(project(motion, model.camera), folder / "signs" / f"{word}.pose")
+    return folder, truth
+
+
+def right(spottings: list[dict[str, object]], truth: Signs) -> list[bool]:
+    """Whether each spotting overlaps a sign of its word."""
+    return [
+        any(
+            s["word"] == word and float(str(s["start"])) < t.end and float(str(s["end"])) > t.start for word, t in truth
+        )
+        for s in spottings
+    ]
+
+
+def json_lines(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_linguist_finds_more_like_their_glosses_and_corrects_them_in_elan(
+    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+) -> None:
+    folder, truth = footage
+    document = pympi.Elan.Eaf(author="a linguist")
+    document.add_linked_file((folder / "monday.pose").as_uri(), mimetype="unknown")
+    document.add_tier("RH-gloss")
+    for word, segment in truth["monday"]:
+        document.add_annotation("RH-gloss", int(segment.start * 1000), int(segment.end * 1000), word)
+    document.to_file(str(tmp_path / "monday.eaf"))
+    code, out, err = signspot("dictionary", "build", tmp_path / "monday.eaf", tmp_path / "glosses", *WARPING)
+    assert code == 0, err
+    assert "8 exemplars" in out
+    search = ("spot", folder / "tuesday.pose", tmp_path / "glosses", *WARPING)
+    code, out, err = signspot(*search, "--out", tmp_path / "found.eaf", "--json")
+    assert code == 0, err
+    found = json_lines(out)
+    assert len(found) >= 4
+    assert sum(right(found, truth["tuesday"])) >= 0.7 * len(found)
+    corrected = pympi.Elan.Eaf(str(tmp_path / "found.eaf"))
+    start, end, _ = corrected.get_annotation_data_for_tier("signspot")[0][:3]
+    corrected.remove_annotation("signspot", (start + end) // 2)
+    corrected.to_file(str(tmp_path / "found.eaf"))
+    code, out, err = signspot("convert", tmp_path / "found.eaf", tmp_path / "found.csv")
+    assert code == 0, err
+    assert len(read_spottings(tmp_path / "found.csv")) == len(found) - 1
+    code, _, err = signspot(*search, "--out", tmp_path / "found.eaf")
+    assert code != 0, "what a person has edited is not written over"
+    code, out, err = signspot(*search, "--confirmed", tmp_path / "found.csv", "--json")
+    assert code == 0, err
+    assert {spotting["word"] for spotting in json_lines(out)} <= set(WORDS)
+
+
+@pytest.mark.long
+def test_a_dataset_builder_labels_subtitled_footage_and_goes_on_with_new_videos(
+    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+) -> None:
+    folder, truth = footage
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+
+    def add(day: str) -> None:
+        (corpus / f"{day}.pose").write_bytes((folder / f"{day}.pose").read_bytes())
+        last = truth[day][-1][1].end
+        text = f"WEBVTT\n\n00:00.000 --> 00:{last:06.3f}\nMy friend has an apple in the house.\n"
+        (corpus / f"{day}.vtt").write_text(text)
+
+    add("monday")
+    run = ("annotate", corpus, "--dictionary", folder / "signs", "--out", tmp_path / "run", *WARPING)
+    code, out, err = signspot(*run, "--export", tmp_path / "labels.csv", "--labels", tmp_path / "labels.jsonl")
+    assert code == 0, err
+    assert "1 annotated, 0 unchanged" in out
+    labels = read_spottings(tmp_path / "labels.csv")
+    assert {label.word for label in labels} <= {"apple", "friend", "house"}, "words of the subtitles alone"
+    assert len(labels) == len((tmp_path / "labels.jsonl").read_text().splitlines()) > 0
+    add("tuesday")
+    code, out, err = signspot(*run)
+    assert code == 0, err
+    assert "1 annotated, 1 unchanged" in out
+    code, out, err = signspot("annotate-report", tmp_path / "run", "--out", tmp_path / "report", "--json")
+    assert code == 0, err
+    assert json.loads(out)["tables"]
+
+
+def test_an_archive_finds_in_all_videos_what_spot_finds_in_each(
+    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+) -> None:
+    folder, truth = footage
+    videos = {day: folder / f"{day}.pose" for day in truth}
+    added = [argument for video in videos.values() for argument in ("--add", video)]
+    code, _, err = signspot("search", tmp_path / "archive", *added, *WARPING)
+    assert code == 0, err
+    asked = ("apple", "name", "--dictionary", folder / "signs")
+    page = tmp_path / "found.html"
+    code, out, err = signspot("search", tmp_path / "archive", *asked, *WARPING, "--html", page, "--json")
+    assert code == 0, err
+    by_archive = {(s["video"], s["word"], round(float(str(s["time"])), 1)) for s in json_lines(out)}
+    by_spot = set()
+    for video in videos.values():
+        code, out, err = signspot("spot", video, *asked, *WARPING, "--json")
+        assert code == 0, err
+        by_spot |= {(s["video"], s["word"], round(float(str(s["time"])), 1)) for s in json_lines(out)}
+    assert by_archive == by_spot != set()
+    assert page.read_text().count("<figure>") == len(by_spot)
+    code, out, err = signspot(
+        "search", tmp_path / "archive", "--clip", folder / "signs" / "name.pose", *WARPING, "--json"
+    )
+    assert code == 0, err
+    assert json_lines(out)
+
+
+def test_a_learner_asks_which_word_a_sign_is_and_whether_theirs_was_right(
+    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+) -> None:
+    folder, _ = footage
+    clip = folder / "signs" / "name.pose"
+    code, out, err = signspot("identify", clip, folder / "signs", *WARPING, "--json")
+    assert code == 0, err
+    assert json_lines(out)[0]["word"] == "name"
+    few = tmp_path / "few"
+    few.mkdir()
+    for word in ("apple", "friend", "house"):
+        (few / f"{word}.pose").write_bytes((folder / "signs" / f"{word}.pose").read_bytes())
+    code, out, err = signspot("identify", clip, few, *WARPING, "--json")
+    assert code == 0, err
+    assert json_lines(out)[0]["known"] is False
+    assert "not in this dictionary" in err
+    code, out, err = signspot("feedback", clip, "name", folder / "signs", *WARPING, "--json")
+    assert code == 0, err
+    code, _, err = signspot("feedback", clip, "nam", folder / "signs", *WARPING)
+    assert code == 1
+    assert "Did you mean 'name'?" in err
+
+
+def test_a_device_builder_enrols_a_sign_and_reads_its_events(
+    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+) -> None:
+    folder, truth = footage
+    recording = tmp_path / "apple.pose"
+    recording.write_bytes((folder / "signs" / "apple.pose").read_bytes())
+    wake = ("wake", folder / "monday.pose", "--sign", recording, "--threshold", 0.6, *WARPING)
+    code, out, err = signspot(*wake)
+    assert code == 0, err
+    events = json_lines(out)
+    assert {event["word"] for event in events} == {"apple"}
+    assert all(float(str(e["start_seconds"])) < float(str(e["end_seconds"])) for e in events)
+    assert any(
+        float(str(event["start_seconds"])) < segment.end and float(str(event["end_seconds"])) > segment.start
+        for event in events
+        for word, segment in truth["monday"]
+        if word == "apple"
+    )
+    code, _, err = signspot("wake", tmp_path / "gone.mp4", "--sign", recording)
+    assert code == 2
+    assert "gone.mp4" in err
