@@ -6,13 +6,11 @@ the detector aligns them frame by frame. Enrolment chooses the threshold and the
 
 import json
 import logging
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from signspot.applications.feedback import typical_cost
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source, is_pose_file
 from signspot.embedding.windows import on_device
-from signspot.errors import NotAVideoError, OptionsError
+from signspot.errors import OptionsError
 from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.features import CONTEXT, features
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
@@ -46,6 +44,7 @@ from signspot.spotting.matching import (
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
+from signspot.video.camera import camera_frames, is_camera
 from signspot.video.reader import open_video
 
 logger = logging.getLogger(__name__)
@@ -622,12 +621,6 @@ def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, recording_scores
 
 
 _CHUNK = 50  # frames of a file at once
-_CAMERA = "camera:"
-
-
-def is_camera(source: str) -> bool:
-    """Whether a source is a camera, not a file."""
-    return source.startswith(_CAMERA)
 
 
 def open_stream(source: str) -> Iterator[Landmarks]:
@@ -638,7 +631,7 @@ def open_stream(source: str) -> Iterator[Landmarks]:
         VideoError: the video cannot be read.
     """
     if is_camera(source):
-        yield from _camera(source.removeprefix(_CAMERA))
+        yield from _camera(source)
     elif is_pose_file(source):
         yield from stream_pose_file(source, _CHUNK)
     else:
@@ -646,28 +639,13 @@ def open_stream(source: str) -> Iterator[Landmarks]:
             yield from stream_landmarks(video, DEFAULT_FPS)
 
 
-def _camera(number: str) -> Iterator[Landmarks]:
-    import cv2
-
+def _camera(source: str) -> Iterator[Landmarks]:
     from signspot.landmarks.estimators import Tracker, join_frames
 
-    device = Path(f"/dev/video{number}")
-    if not number.isdecimal() or (sys.platform == "linux" and not device.exists()):
-        raise NotAVideoError(f"there is no camera '{number}'. The first is {_CAMERA}0")
-    camera = cv2.VideoCapture(int(number))
-    try:
-        if not camera.isOpened():
-            raise NotAVideoError(f"the camera '{number}' cannot be opened. Is another program using it?")
-        began = monotonic()
-        with Tracker() as tracker:
-            while True:
-                taken, image = camera.read()
-                if not taken:
-                    return
-                seen = tracker.see(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))
-                yield join_frames([seen], [monotonic() - began], (image.shape[1], image.shape[0]))
-    finally:
-        camera.release()
+    with Tracker() as tracker, closing(camera_frames(source)) as frames:
+        for frame in frames:
+            height, width = frame.image.shape[:2]
+            yield join_frames([tracker.see(frame.image)], [frame.time], (width, height))
 
 
 def draw_wake(spotter: Spotter, sign: WakeSign, source: str, events: Sequence[WakeEvent]) -> Figure:

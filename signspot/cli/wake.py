@@ -45,9 +45,10 @@ def wake(
     """
     from dataclasses import replace
 
-    from signspot.applications.wake import WakeStream, draw_wake, enrol, is_camera, open_stream
+    from signspot.applications.wake import WakeStream, draw_wake, enrol, open_stream
     from signspot.errors import OptionsError
     from signspot.plots.plot import save_figure
+    from signspot.video.camera import is_camera
 
     if threshold is not None and not 0 <= threshold <= 1:
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")

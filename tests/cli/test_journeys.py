@@ -6,6 +6,7 @@ accuracy on people.
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pympi
@@ -14,6 +15,8 @@ import pytest
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Segment
+from signspot.video.reader import open_video
+from signspot.video.writer import VideoWriter
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera.projection import project
@@ -192,3 +195,32 @@ def test_a_device_builder_enrols_a_sign_and_reads_its_events(
     code, _, err = signspot("wake", tmp_path / "gone.mp4", "--sign", recording)
     assert code == 2
     assert "gone.mp4" in err
+
+
+@pytest.mark.slow
+def test_a_newcomer_records_two_signs_and_a_sentence_and_throws_them_away_or_keeps_them(
+    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rendered signer in place of the camera."""
+    demo = tmp_path / "demo"
+    assert signspot("demo", "--out", demo)[0] == 0
+    takes = [demo / "dictionary" / word / f"{word}_{n}.mp4" for word in ("apple", "friend") for n in (1, 2)]
+    with VideoWriter(tmp_path / "camera.mp4", 25.0) as writer:
+        for path, seconds in (*((take, 3.0) for take in takes), (demo / "sentence.mp4", 11.0)):
+            with open_video(path) as video:
+                images = [frame.image for frame in video.resampled(25.0)][: round(25 * seconds)]
+            for image in (*images, *[images[-1]] * (round(25 * seconds) - len(images))):
+                writer.add(image)
+    for answer in ("n", "y"):
+        lines = "\n".join(["apple", "friend", *[""] * 5, answer, ""])
+        monkeypatch.setattr("sys.stdin", StringIO(lines))
+        code, out, err = signspot("demo", "--camera", tmp_path / "camera.mp4", "--out", tmp_path / "mine")
+        assert code == 0, err
+        assert "spotting" in out
+        assert (tmp_path / "mine").exists() == (answer == "y")
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == {
+        *("dictionary", "sentence.mp4", "report.html", "spottings.eaf")
+    }
+    assert signspot("dictionary", "info", tmp_path / "mine" / "dictionary")[1].endswith("2 words, 4 exemplars\n")
+    assert signspot("demo", "--camera", "camera:99", "--out", tmp_path / "other")[0] == 1
+    assert not (tmp_path / "other").exists()
