@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.applications.signs import Costs, costs_between, sign_clip
+from signspot.applications.signs import SAME, Costs, costs_between, sign_clip
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
@@ -20,9 +20,7 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 
-# The largest cost of one form in two languages, as a part of what different signs cost: chosen on the corpora of seeds
-# 51 and 151, by `python -m experiments.applications.faux_amis --choose`.
-SAME_FORM = 0.6
+SAME_FORM: float = SAME["form"]  # the largest cost of one form in two languages, as a part of what different signs cost
 _MOST_PAIRS = 60  # of each kind, on a page
 
 Meaning = Literal["same", "other"]

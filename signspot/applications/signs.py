@@ -1,7 +1,9 @@
 """Isolated signs as applications see them: features to draw and to compare, and what it costs to align two signs."""
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from signspot.video.clips import thumbnail
 logger = logging.getLogger(__name__)
 
 FPS = 25.0
+SAME = json.loads((files("signspot.applications") / "same_sign.json").read_text(encoding="utf-8"))
 _THUMBNAIL_HEIGHT = 180  # pixels
 
 Costs = NDArray[np.float32]

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from signspot.applications.signs import Costs, costs_between, sign_clip
+from signspot.applications.signs import SAME, Costs, costs_between, sign_clip
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
@@ -23,9 +23,8 @@ from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Spotting, Track
 
-# Two groups are one variant where the mean cost between them is below this part of what other words cost: the middle
-# of the plateau on the synthetic corpus of seed 51, by `python -m experiments.applications.variants --choose`.
-SAME_SIGN = 0.75
+# Two groups are one variant where the mean cost between them is below this part of what other words cost.
+SAME_SIGN: float = SAME["variant"]
 _OTHER_WORDS = 60  # of the dictionary, that tell what different signs cost
 _FEWEST_OTHERS = 10  # with fewer, the encoder's own unit stands
 
