@@ -23,6 +23,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.embedding.inputs import Source, is_pose_file
 from signspot.embedding.windows import on_device
 from signspot.errors import OptionsError
+from signspot.landmarks.cache import Cache
 from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.features import CONTEXT, features
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
@@ -623,8 +624,12 @@ def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, recording_scores
 _CHUNK = 50  # frames of a file at once
 
 
-def open_stream(source: str) -> Iterator[Landmarks]:
+def open_stream(source: str, cache: Cache = None) -> Iterator[Landmarks]:
     """Landmarks of a camera (`camera:0`), a video or a `.pose` file, as they come.
+
+    Args:
+        source: what is seen.
+        cache: where landmarks of videos are kept.
 
     Raises:
         NotAVideoError: there is no such camera.
@@ -636,7 +641,7 @@ def open_stream(source: str) -> Iterator[Landmarks]:
         yield from stream_pose_file(source, _CHUNK)
     else:
         with open_video(source) as video:
-            yield from stream_landmarks(video, DEFAULT_FPS)
+            yield from stream_landmarks(video, DEFAULT_FPS, cache=cache)
 
 
 def _camera(source: str) -> Iterator[Landmarks]:

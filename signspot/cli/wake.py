@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, count, load_spotter, log, open_outputs, print_line
-from signspot.cli.options import EncoderName
+from signspot.cli.options import EncoderName, settings
 from signspot.io.progress import Progress
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def wake(
 
     from signspot.applications.wake import WakeStream, draw_wake, enrol, open_stream
     from signspot.errors import OptionsError
+    from signspot.landmarks.cache import default_cache
     from signspot.plots.plot import save_figure
     from signspot.video.camera import is_camera
 
@@ -60,9 +61,11 @@ def wake(
     with open_outputs(*sign, *(background or ()), dictionary, encoder, stream_file) as outputs:
         claim_outputs(outputs, plots=[("plot", plot)])
         spotter = load_spotter(encoder)
+        cache = default_cache() if settings().cache else None
         signs = None if dictionary is None else _known_signs(spotter, dictionary, word)
         with bar("enrolment", "frames of background") as progress:
-            chunks = _counted((chunk for path in background or () for chunk in open_stream(str(path))), progress)
+            streams = (open_stream(str(path), cache) for path in background or ())
+            chunks = _counted((chunk for stream in streams for chunk in stream), progress)
             enrolled = enrol(spotter, sign, chunks if background else None, rate, signs)
         enrolled = enrolled if threshold is None else replace(enrolled, threshold=threshold)
         _report(enrolled, rate)
@@ -70,7 +73,7 @@ def wake(
         events = []
         reported = 0
         with bar(f"waiting for '{word or sign[0].stem}' in {source}", "frames") as progress:
-            for chunk in _counted(open_stream(source), progress):
+            for chunk in _counted(open_stream(source, cache), progress):
                 for event in stream.push(chunk):
                     print_line(json.dumps(_event_row(event, word or sign[0].stem), ensure_ascii=False))
                     events.append(event)

@@ -1,7 +1,7 @@
 """Cameras: `camera:0` is the first one. A video may stand for a camera; its frames then come one after the other."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import takewhile
 from pathlib import Path
 from time import monotonic
@@ -20,7 +20,7 @@ def is_camera(source: str) -> bool:
     return source.startswith(_PREFIX)
 
 
-def camera_frames(source: str) -> Iterator[Frame]:
+def camera_frames(source: str) -> Generator[Frame, None, None]:
     """Frames of a camera as they come, or of a video; their times begin at 0.
 
     Raises:
