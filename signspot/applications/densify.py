@@ -94,33 +94,35 @@ def find_words(
     """
     chosen = options or DensifyOptions()
     passage = chosen.passage
-    kept = tuple(each for each in subtitles if passage is None or each.start in passage)
-    mentions = find_mentions(match_subtitles(kept, WordMatcher(dictionary, chosen.language)), chosen.padding)
+    lines = tuple(line for line in subtitles if passage is None or line.start in passage)
+    mentions = find_mentions(match_subtitles(lines, WordMatcher(dictionary, chosen.language)), chosen.padding)
     if not mentions:
         raise DictionaryError(
-            f"no word of the dictionary ({len(dictionary):,} words) occurs in the {len(kept)} subtitles. "
+            f"no word of the dictionary ({len(dictionary):,} words) occurs in the {len(lines)} subtitles. "
             "Are both of one language?"
         )
     how = SpotOptions(false_alarms_per_hour=chosen.rate)
-    found = spotter.search(video, spotter.gallery(dictionary.select(mentions), how), how, progress)
+    result = spotter.search(video, spotter.gallery(dictionary.select(mentions), how), how, progress)
     mentioned = [
-        SubtitleWord(word, each, Segment(max(0.0, each.start - chosen.padding), each.end + chosen.padding), None)
-        for word, own in mentions.items()
-        for each in own
+        SubtitleWord(
+            word, mention, Segment(max(0.0, mention.start - chosen.padding), mention.end + chosen.padding), None
+        )
+        for word, own_mentions in mentions.items()
+        for mention in own_mentions
     ]
-    placed = _place(mentioned, found.spottings)
-    return Timeline(kept, tuple(sorted(placed, key=lambda each: (each.mention.start, each.mention.first))), found)
+    placed = _place(mentioned, result.spottings)
+    return Timeline(lines, tuple(sorted(placed, key=lambda word: (word.mention.start, word.mention.first))), result)
 
 
 def _place(mentioned: Sequence[SubtitleWord], spottings: Sequence[Spotting]) -> list[SubtitleWord]:
     """Give every mention the best spotting of its word near its subtitle, the best spottings first, each only once."""
     free = dict(enumerate(mentioned))
     placed = list(mentioned)
-    for spotting in sorted(spottings, key=lambda each: -each.score):
+    for spotting in sorted(spottings, key=lambda one: -one.score):
         near = [
-            (abs(each.where.middle - spotting.time), number)
-            for number, each in free.items()
-            if each.word == spotting.word and spotting.time in each.where
+            (abs(word.where.middle - spotting.time), number)
+            for number, word in free.items()
+            if word.word == spotting.word and spotting.time in word.where
         ]
         if near:
             number = min(near)[1]
@@ -137,9 +139,9 @@ _FLOOR = 0.3  # the score at which a curve begins to rise from its row
 
 def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
     """Draw the words whose subtitles begin in a segment."""
-    shown = [each for each in timeline.mentions if each.mention.start in span][:_MOST_ROWS]
-    words = list(dict.fromkeys(each.word for each in shown))
-    above = _lanes([each for each in timeline.subtitles if each.start in span], span)
+    drawn = [mention for mention in timeline.mentions if mention.mention.start in span][:_MOST_ROWS]
+    words = list(dict.fromkeys(mention.word for mention in drawn))
+    above = _lanes([line for line in timeline.subtitles if line.start in span], span)
     lines = 1 + max((line for _, _, line in above), default=0)
     height = 0.9 + 0.42 * (max(1, len(words)) + _LINE * lines)
     figure = Figure(figsize=(12, height), layout="constrained", facecolor="white")
@@ -148,29 +150,34 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
     inside = (result.times >= span.start) & (result.times <= span.end)
     for row, word in enumerate(words):
         colour = COLOURS[row % len(COLOURS)]
-        own = [each for each in shown if each.word == word]
+        of_word = [mention for mention in drawn if mention.word == word]
         scores = result.word_curve(word)[inside]
         top = row + 0.4 - 0.8 * np.clip((scores - _FLOOR) / (1 - _FLOOR), 0, 1)
         axes.fill_between(result.times[inside], row + 0.4, top, color=colour, alpha=0.35, lw=0)
-        for each in own:
-            axes.plot([each.where.start, each.where.end], [row + 0.42] * 2, color="#999999", lw=0.8)
-            if each.spotting is not None:
+        for mention in of_word:
+            axes.plot([mention.where.start, mention.where.end], [row + 0.42] * 2, color="#999999", lw=0.8)
+            if mention.spotting is not None:
                 axes.barh(
-                    row, each.spotting.end - each.spotting.start, 0.8, left=each.spotting.start, color=colour, alpha=0.5
+                    row,
+                    mention.spotting.end - mention.spotting.start,
+                    0.8,
+                    left=mention.spotting.start,
+                    color=colour,
+                    alpha=0.5,
                 )
-                axes.plot([each.spotting.time], [row], marker="o", color=colour, mec="white")
+                axes.plot([mention.spotting.time], [row], marker="o", color=colour, mec="white")
     for start, written, line in above:
         text, fonts = lettering(written)
         axes.axvline(start, color="#dddddd", lw=0.8, zorder=0)
-        place = -0.6 - _LINE * line
-        axes.text(start, place, text, size=7, va="bottom", color="#555555", clip_on=True, **fonts)
+        height_of_line = -0.6 - _LINE * line
+        axes.text(start, height_of_line, text, size=7, va="bottom", color="#555555", clip_on=True, **fonts)
     names = [lettering(word) for word in words]
     axes.set_yticks(range(len(words)), [name for name, _ in names], size=9)
     for tick, (_, fonts) in zip(axes.get_yticklabels(), names, strict=True):
         tick.set_fontfamily(fonts["family"])
     axes.set(xlim=(span.start, span.end), ylim=(max(1, len(words)) - 0.4, -0.7 - _LINE * lines))
     ticks = np.arange(np.ceil(span.start), span.end, tick_step(span.duration))
-    axes.set_xticks(ticks, [clock(float(each)) for each in ticks])
+    axes.set_xticks(ticks, [clock(float(tick)) for tick in ticks])
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure
@@ -178,15 +185,15 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
 
 def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, str, int]]:
     """The start of each subtitle, as much of its text as there is room for, and the line on which it hides no other."""
-    letter, ends, found = _LETTER * span.duration, list[float](), list[tuple[float, str, int]]()
-    for subtitle in sorted(subtitles, key=lambda each: each.start):
+    letter, ends, placed = _LETTER * span.duration, list[float](), list[tuple[float, str, int]]()
+    for subtitle in sorted(subtitles, key=lambda line: line.start):
         room = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, int((span.end - subtitle.start) / letter)))
         whole = " ".join(subtitle.text.split())
         text = whole if len(whole) <= room else f"{whole[: room - 1]}…"
         line = next((n for n, end in enumerate(ends) if end <= subtitle.start), len(ends))
         ends[line : line + 1] = [subtitle.start + (len(text) + 2) * letter]
-        found.append((subtitle.start, text, line))
-    return found
+        placed.append((subtitle.start, text, line))
+    return placed
 
 
 def write_timeline_page(

@@ -158,15 +158,17 @@ def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -
 
 
 def write_faux_amis_page(
-    spotter: Spotter, found: FauxAmis, path: str | Path, names: tuple[str, str], *, pixels: bool = True
+    spotter: Spotter, result: FauxAmis, path: str | Path, names: tuple[str, str], *, pixels: bool = True
 ) -> Path:
     """Write a page with the clips of each pair side by side; without `pixels` skeletons stand for people."""
 
     def blocks() -> Iterator[str]:
-        counts = f"{found.words[0]:,} words in {names[0]}, {found.words[1]:,} in {names[1]}, {found.shared:,} in both"
+        counts = (
+            f"{result.words[0]:,} words in {names[0]}, {result.words[1]:,} in {names[1]}, {result.shared:,} in both"
+        )
         yield paragraph(counts, faint=True)
         for meaning, title in (("other", "Same form, other meaning"), ("same", "Same form, same meaning")):
-            pairs = found.of(meaning)  # type: ignore[arg-type]
+            pairs = result.of(meaning)  # type: ignore[arg-type]
             yield heading(f"{title}: {len(pairs)}")
             for pair in pairs[:_MOST_PAIRS]:
                 yield paragraph(f"{pair.first.word} / {pair.second.word}, cost {pair.cost:.2f}")

@@ -414,7 +414,7 @@ def _signs_of(spotter: Spotter, gallery: Gallery, match: Match) -> list[tuple[Ex
         raise DictionaryError(
             f"'{match.word}' has no exemplar with a video to compare with. Fetch it with: signspot dictionary fetch"
         )
-    return [(each, read_sign(spotter, each, mirror=match.mirrored)) for each in same[:_EXEMPLARS]]
+    return [(exemplar, read_sign(spotter, exemplar, mirror=match.mirrored)) for exemplar in same[:_EXEMPLARS]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,10 +432,12 @@ def measure_sign(clip: DescribedSign, exemplars: Sequence[DescribedSign]) -> dic
     among = [compare(one, other) for number, one in enumerate(exemplars) for other in exemplars[:number]]
     measured: dict[str, MeasuredDifference] = {}
     for name in error_classifier().measures:
-        seen = [exemplar[name] for exemplar in compared if name in exemplar]
-        if seen:
+        differences = [exemplar[name] for exemplar in compared if name in exemplar]
+        if differences:
             pairs = tuple(exemplar[name].value for exemplar in among if name in exemplar)
-            measured[name] = MeasuredDifference(float(np.median([exemplar.value for exemplar in seen])), pairs, seen[0])
+            measured[name] = MeasuredDifference(
+                float(np.median([exemplar.value for exemplar in differences])), pairs, differences[0]
+            )
     return measured
 
 

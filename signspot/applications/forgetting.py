@@ -213,8 +213,8 @@ def forget(
 def _in_folder(person: Person, folder: Path, contents: _KeptFolders) -> list[Step]:
     """Data of the person in dictionaries and corpora of a folder, or in a plain folder of exemplars."""
     if contents.is_known:
-        dictionaries = [step for place in contents.dictionaries for step in _in_dictionary(person, place)]
-        return [*dictionaries, *(step for place in contents.corpora for step in _in_corpus(person, place))]
+        dictionaries = [step for folder in contents.dictionaries for step in _in_dictionary(person, folder)]
+        return [*dictionaries, *(step for folder in contents.corpora for step in _in_corpus(person, folder))]
     try:
         return list(_in_plain_folder(person, folder))
     except DictionaryError as error:
@@ -304,17 +304,17 @@ def _without(value: Any, names: set[str]) -> Any:
     )
 
 
-def _in_store(person: Person, place: str | Path) -> Iterator[Step]:
-    with open_store(place) as store:
+def _in_store(person: Person, address: str | Path) -> Iterator[Step]:
+    with open_store(address) as store:
         videos = [v.video for v in store.videos() if v.digest in person.digests or v.video in person.names]
         name = store.name
     for video in videos:
         person.names.add(video)
-        yield Step((Removal("annotations", f"{name}: {video}"),), partial(_forget_stored, place, video))
+        yield Step((Removal("annotations", f"{name}: {video}"),), partial(_forget_stored, address, video))
 
 
-def _forget_stored(place: str | Path, video: str) -> None:
-    with open_store(place) as store:
+def _forget_stored(address: str | Path, video: str) -> None:
+    with open_store(address) as store:
         store.forget_video(video)
         store.wipe()
 
@@ -452,8 +452,8 @@ def _in_spottings(person: Person, path: Path) -> Iterator[Step]:
         yield Step((removal,), partial(_write_again, remaining, path))
 
 
-def _write_again(kept: list[Spotting], path: Path) -> None:
-    write(kept, path)
+def _write_again(spottings: list[Spotting], path: Path) -> None:
+    write(spottings, path)
 
 
 def _in_archive(person: Person, path: Path) -> Iterator[Step]:

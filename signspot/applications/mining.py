@@ -95,13 +95,13 @@ def find_exemplars(
     return _choose(candidates, _dissimilarity(candidates, codes), chosen)
 
 
-def _codes(found: SearchResult, spotting: Spotting) -> NDArray[np.float32] | None:
+def _codes(result: SearchResult, spotting: Spotting) -> NDArray[np.float32] | None:
     """(16, C) frame codes of a place in a track."""
-    if found.track.codes is None:
+    if result.track.codes is None:
         return None
-    grid = found.track.grid
+    grid = result.track.grid
     first, last = ((time - grid.origin) * grid.fps for time in (spotting.start, spotting.end))
-    whole = torch.from_numpy(np.asarray(found.track.codes, np.float32))
+    whole = torch.from_numpy(np.asarray(result.track.codes, np.float32))
     return np.asarray(stretched(whole, first, last).numpy())
 
 
@@ -188,7 +188,7 @@ def _cut(spotting: Spotting, folder: Path, stem: str) -> Exemplar:
     return replace(exemplar, path=path)
 
 
-def videos_in(places: Sequence[Path]) -> Iterator[str]:
+def videos_in(paths: Sequence[Path]) -> Iterator[str]:
     """Videos, `.pose` files and tracks that paths name: files themselves, and all media in folders.
 
     Raises:
@@ -198,12 +198,10 @@ def videos_in(places: Sequence[Path]) -> Iterator[str]:
     from signspot.video import MEDIA_SUFFIXES
 
     suffixes = {*MEDIA_SUFFIXES, SUFFIX}
-    for place in places:
-        if not place.exists():
-            raise OptionsError(f"there is no file or folder {place}")
-        files = (
-            sorted(file for file in place.rglob("*") if file.suffix.lower() in suffixes) if place.is_dir() else [place]
-        )
+    for path in paths:
+        if not path.exists():
+            raise OptionsError(f"there is no file or folder {path}")
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in suffixes) if path.is_dir() else [path]
         if not files:
-            raise OptionsError(f"there is no video, .pose file or track in {place}")
+            raise OptionsError(f"there is no video, .pose file or track in {path}")
         yield from map(str, files)

@@ -106,9 +106,9 @@ class MovementSegment:
         """(n, 3) small turns of the palm against its mean, about its three axes: half of the skew part."""
         left, _, right = np.linalg.svd(self.palm.mean(axis=0))
         lengths = np.maximum(np.linalg.norm(self.palm, axis=-1, keepdims=True), _TINY)
-        seen = (self.palm / lengths) @ (left @ right).T
+        rotation = (self.palm / lengths) @ (left @ right).T
         pairs = ((1, 2), (2, 0), (0, 1))
-        return np.stack([seen[:, one, other] - seen[:, other, one] for one, other in pairs], axis=1) / 2
+        return np.stack([rotation[:, one, other] - rotation[:, other, one] for one, other in pairs], axis=1) / 2
 
 
 @dataclass(frozen=True)

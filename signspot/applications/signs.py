@@ -45,8 +45,8 @@ def read_sign(
         return read_sign(spotter, source.path, source.segment, mirror=mirror)
     landmarks = landmarks_of(source, spotter.cache / "landmarks" if spotter.cache else None)
     check_signing(landmarks, SignPlace(source).name)
-    seen, first, last = sign_in_context(landmarks, FPS, segment)
-    sign = seen[first : last + 1]
+    frames, first, last = sign_in_context(landmarks, FPS, segment)
+    sign = frames[first : last + 1]
     return mirror_features(sign) if mirror else sign
 
 

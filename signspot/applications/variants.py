@@ -120,17 +120,17 @@ def find_variants(
     return group_exemplars(spotter, gallery, unit, same)
 
 
-def group_exemplars(spotter: Spotter, own: Gallery, unit: float = 1.0, same: float = SAME_SIGN) -> Variants:
+def group_exemplars(spotter: Spotter, gallery: Gallery, unit: float = 1.0, same: float = SAME_SIGN) -> Variants:
     """As `find_variants`, of exemplars of one word that were embedded before; `unit` is what different words cost."""
-    costs = costs_between(spotter, own, own) / unit
+    costs = costs_between(spotter, gallery, gallery) / unit
     costs = np.minimum(costs, costs.T).astype(np.float32)
     np.fill_diagonal(costs, 0)
     groups = sorted(cluster(costs, same), key=lambda group: (-len(group), group[0]))
     labels = np.zeros(len(costs), np.int64)
     for number, group in enumerate(groups):
         labels[group] = number
-    variants = tuple(_variant(str(number), own.exemplars, costs, group) for number, group in enumerate(groups, 1))
-    return Variants(own.exemplars[0].word, variants, own.exemplars, costs, labels, unit)
+    variants = tuple(_variant(str(number), gallery.exemplars, costs, group) for number, group in enumerate(groups, 1))
+    return Variants(gallery.exemplars[0].word, variants, gallery.exemplars, costs, labels, unit)
 
 
 def cluster(costs: Costs, most: float) -> list[list[int]]:
@@ -187,8 +187,10 @@ def find_use(
         results.append(result)
         counts = Counter(variants.of(spotting.exemplar) for spotting in result.spottings)
         for name, times in sorted(counts.items()):
-            of_variant = [each for each in result.spottings if variants.of(each.exemplar) == name]
-            uses.append(VariantUse(result.track.video, name, times, max(of_variant, key=lambda each: each.score)))
+            of_variant = [spotting for spotting in result.spottings if variants.of(spotting.exemplar) == name]
+            uses.append(
+                VariantUse(result.track.video, name, times, max(of_variant, key=lambda spotting: spotting.score))
+            )
     progress(len(footage), len(footage))
     return uses, results
 

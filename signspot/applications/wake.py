@@ -113,8 +113,8 @@ def by_dictionary(recordings: Floats, usual: float, gallery: Gallery) -> tuple[D
     rows = [row for row in np.argsort(far).tolist() if gallery.exemplar(row)[0].word in others][:_NEGATIVES]
     chances = false_alarm_chance(np.array(list(others.values())), negative=True)
     rate = SIGNS_PER_HOUR * float(chances.mean()) if len(chances) else 0.0
-    found = Distinctiveness(rate, _nearest(others), same, len(words), by_dictionary=True)
-    return found, np.asarray(gallery.codes[rows], np.float32)
+    distinctiveness = Distinctiveness(rate, _nearest(others), same, len(words), by_dictionary=True)
+    return distinctiveness, np.asarray(gallery.codes[rows], np.float32)
 
 
 def by_decoys(recordings: Floats, usual: float, decoys: Floats, words: Sequence[int]) -> Distinctiveness:
@@ -125,16 +125,18 @@ def by_decoys(recordings: Floats, usual: float, decoys: Floats, words: Sequence[
     """
     far, numbers = distances_of(recordings, usual, decoys), np.asarray(words)
     least = _CROWDED * np.sort([far[numbers == number].min() for number in np.unique(numbers)])
-    kept = min(_TAIL, len(least) - 1)
-    edge, power = least[kept], 1 / max(1e-3, float(np.log(least[kept] / least[:kept]).mean()))
-    below = kept / len(least) * np.minimum(1.0, (_GRID / edge) ** power)  # share of words up to each distance
+    tail = min(_TAIL, len(least) - 1)
+    edge, power = least[tail], 1 / max(1e-3, float(np.log(least[tail] / least[:tail]).mean()))
+    below = tail / len(least) * np.minimum(1.0, (_GRID / edge) ** power)  # share of words up to each distance
     chance = float((np.diff(below) * false_alarm_chance((_GRID[1:] + _GRID[:-1]) / 2, negative=False)).sum())
     return Distinctiveness(SIGNS_PER_HOUR * chance, (), (), len(least), by_dictionary=False)
 
 
 def _nearest(words: dict[str, float]) -> tuple[Neighbour, ...]:
-    found = sorted((Neighbour(word, round(far, 3)) for word, far in words.items()), key=lambda each: each.distance)
-    return tuple(found[:_SHOWN])
+    neighbours = sorted(
+        (Neighbour(word, round(far, 3)) for word, far in words.items()), key=lambda neighbour: neighbour.distance
+    )
+    return tuple(neighbours[:_SHOWN])
 
 
 CONFIRMED = 4  # frames without a better score until a peak is an event
@@ -193,16 +195,16 @@ class WakePeak:
     start: float  # seconds: the beginning of the sign
 
 
-def verify(own: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
+def verify(costs: NDArray[Any], others: NDArray[Any], usual: float) -> NDArray[np.bool_]:
     """Whether signs are that of the recordings: logarithms of how usual they are, and how far from negatives, decide.
 
     Args:
-        own: (N, V) costs of aligning each sign with each recording.
+        costs: (N, V) of aligning each sign with each recording.
         others: (N,) least cost of aligning each with an negative; infinite where there is none.
         usual: what it costs to align two recordings.
     """
-    likeness = np.log(usual / (own.mean(axis=1) + _TINY))
-    margin = np.log((others + _TINY) / (own.min(axis=1) + _TINY))
+    likeness = np.log(usual / (costs.mean(axis=1) + _TINY))
+    margin = np.log((others + _TINY) / (costs.min(axis=1) + _TINY))
     return np.asarray(likeness + _MARGIN * margin >= _LEAST, np.bool_)
 
 
@@ -227,11 +229,11 @@ class OnlineAlignment:
         apart = np.linalg.norm(self.codes - code, axis=2)  # (V, L)
         column = np.empty_like(apart)
         column[:, 0] = apart[:, 0]
-        for place in range(1, apart.shape[1]):
-            best = column[:, place - 1] + self._steps[0]
+        for position in range(1, apart.shape[1]):
+            best = column[:, position - 1] + self._steps[0]
             for price, before in zip(self._steps[1:], self._columns, strict=False):
-                best = np.minimum(best, before[:, place - 1] + price)
-            column[:, place] = apart[:, place] + best
+                best = np.minimum(best, before[:, position - 1] + price)
+            column[:, position] = apart[:, position] + best
         self._columns.appendleft(column)
         scores = cost_to_score(column[:, -1] / apart.shape[1] + self._corrections, self.scale)
         row = int(scores.argmax())
@@ -283,14 +285,14 @@ class WakeDetector:
             times: of every frame, in seconds.
         """
         self.reset()
-        kept, found = self._codes.maxlen or 0, list[WakePeak]()
+        length, peaks = self._codes.maxlen or 0, list[WakePeak]()
         scores = self._costs.over(codes)
         rows, best = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
         for frame, time in enumerate(times):
             sure = self._sure(best[frame], rows[frame], time)
-            peak = sure and self._verified(sure, codes[max(0, frame + 1 - kept) : frame + 1], time)
-            found += [peak] if peak else []
-        return found
+            peak = sure and self._verified(sure, codes[max(0, frame + 1 - length) : frame + 1], time)
+            peaks += [peak] if peak else []
+        return peaks
 
     def _sure(self, score: float, row: int, time: float) -> tuple[float, float, int] | None:
         """Take the best score of the next frame; give time, score and row of a peak that is sure by now."""
@@ -311,8 +313,8 @@ class WakeDetector:
         signed, length = self._signed(codes, round((time - best[0]) * self._fps), best[2])
         peak = WakePeak(*best, signed, best[0] - length / self._fps)
         if len(self.sign.negatives):
-            own, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.negatives))
-            if not verify(own, others.min(axis=1), self.sign.usual)[0]:
+            costs, others = (warping_costs(peak.codes[None], some) for some in (self._costs.codes, self.sign.negatives))
+            if not verify(costs, others.min(axis=1), self.sign.usual)[0]:
                 return None
         self._last_event, self._held = best[:2]
         return peak
@@ -320,10 +322,10 @@ class WakeDetector:
     def _signed(self, codes: Floats, ago: int, row: int) -> tuple[Floats, int]:
         """(L, C) codes of the path of a row that ended so many frames ago, and the frames from its start to its end."""
         end = max(0, len(codes) - 1 - ago)
-        shown = self._costs.codes[[row]]
-        start = int(path_starts(codes, shown, np.array([end]), STEPS.times(self._costs.scale))[0])
-        seen = torch.from_numpy(np.ascontiguousarray(codes, np.float32))
-        return np.asarray(stretched(seen, start, end, shown.shape[1]).numpy(), np.float32), end - start
+        recording = self._costs.codes[[row]]
+        start = int(path_starts(codes, recording, np.array([end]), STEPS.times(self._costs.scale))[0])
+        frames = torch.from_numpy(np.ascontiguousarray(codes, np.float32))
+        return np.asarray(stretched(frames, start, end, recording.shape[1]).numpy(), np.float32), end - start
 
 
 _LONGEST_GAP = 0.4  # seconds without a frame after which a sign that had begun is given up
@@ -388,8 +390,8 @@ class WakeStream:
 
     def peaks(self, chunk: Landmarks) -> Iterator[WakePeak]:
         """As `push`, with what was signed."""
-        for place in range(len(chunk)):
-            yield from self._push_one(chunk[place : place + 1])
+        for frame in range(len(chunk)):
+            yield from self._push_one(chunk[frame : frame + 1])
 
     def _event(self, peak: WakePeak) -> WakeEvent:
         exemplar, _ = self.sign.gallery.exemplar(peak.row)
@@ -401,9 +403,9 @@ class WakeStream:
         last = self._last
         time = float(frame.times[0])
         if last is not None:
-            known = float(last.times[-1])
-            if frame.size != last.size or not known < time <= known + _LONGEST_GAP:
-                self.last_break = f"at {time:.2f} s: {_reason(last.size, frame.size, time - known)}"
+            last_time = float(last.times[-1])
+            if frame.size != last.size or not last_time < time <= last_time + _LONGEST_GAP:
+                self.last_break = f"at {time:.2f} s: {_reason(last.size, frame.size, time - last_time)}"
                 logger.info("the stream was broken %s", self.last_break)
                 self.breaks += 1
                 self._reset()
@@ -426,14 +428,14 @@ class WakeStream:
     def _look(self, ready: int) -> list[WakePeak]:
         """Code the frames up to number `ready` of the stream, and go on with the alignment."""
         fresh = min(ready - self._done, len(self._buffer) - self._reach)
-        seen = features(concatenate(self._buffer))
-        wanted = seen[max(0, len(seen) - fresh - 2 * self._reach) :]
+        frames = features(concatenate(self._buffer))
+        wanted = frames[max(0, len(frames) - fresh - 2 * self._reach) :]
         missing = fresh + 2 * self._reach - len(wanted)
         wanted = np.pad(wanted, ((max(0, missing), 0), (0, 0), (0, 0)), mode="edge")
         with torch.inference_mode():
             codes = self.encoder.module.frame_codes(on_device(self.encoder, wanted), "continuous").cpu().numpy()
         newest = float(self._buffer[-1].times[0]) - self._reach / self._fps
-        times = [newest - (len(codes) - 1 - place) / self._fps for place in range(len(codes))]
+        times = [newest - (len(codes) - 1 - number) / self._fps for number in range(len(codes))]
         peaks = [self._detector.step(code, time) for code, time in zip(codes, times, strict=True)]
         self._done = ready
         return [peak for peak in peaks if peak is not None]
@@ -491,10 +493,10 @@ def with_distinctiveness(encoder: Encoder, sign: WakeSign, dictionary: Gallery |
     assert codes is not None, "checked by whoever enrols"
     guess = None if decoy_set is None else by_decoys(codes, sign.usual, decoy_set.codes[:, 0], decoy_set.words.tolist())
     if dictionary is not None and dictionary.codes is not None and len(dictionary.codes):
-        found, near = by_dictionary(codes, sign.usual, dictionary)
+        distinctiveness, near = by_dictionary(codes, sign.usual, dictionary)
         negatives = np.concatenate([near, sign.negatives]) if len(sign.negatives) else near
         rate = None if guess is None else guess.per_hour
-        return replace(sign, distinct=replace(found, guess=rate), negatives=negatives)
+        return replace(sign, distinct=replace(distinctiveness, guess=rate), negatives=negatives)
     return replace(sign, distinct=guess)
 
 
@@ -507,11 +509,11 @@ def recordings_gallery(spotter: Spotter, recordings: Sequence[Source]) -> tuple[
     """
     exemplars = [Exemplar("wake", f"recording {number}") for number in range(1, len(recordings) + 1)]
     embedder = ExemplarEmbedder(spotter.encoder, spotter.cache)
-    views = [embedder.embed_source(each) for each in recordings]
-    if any(each.codes is None for each in views):
+    views = [embedder.embed_source(recording) for recording in recordings]
+    if any(view.codes is None for view in views):
         raise OptionsError(f"a wake sign needs frame codes, which the encoder '{spotter.encoder.name}' does not give")
-    codes = np.stack([each.codes for each in views if each.codes is not None])
-    gallery = Gallery.of(exemplars, np.stack([each.embeddings for each in views]), codes)
+    codes = np.stack([view.codes for view in views if view.codes is not None])
+    gallery = Gallery.of(exemplars, np.stack([view.embeddings for view in views]), codes)
     return gallery, tuple(_recording_scores(spotter, gallery))
 
 
@@ -591,15 +593,15 @@ def background_peaks(
     encoder: Encoder, gallery: Gallery, background: Iterable[Landmarks]
 ) -> tuple[float, list[WakePeak]]:
     """Seconds of background, and all segments of it that are like the sign at all."""
-    stream, seconds, found = (
+    stream, seconds, peaks = (
         WakeStream(encoder, WakeSign(gallery, CANDIDATE_SCORE, 0.0, 0, ()), hop=8),
         0.0,
         list[WakePeak](),
     )
     for chunk in background:
         seconds += chunk.duration
-        found += stream.peaks(chunk)
-    return seconds, found
+        peaks += stream.peaks(chunk)
+    return seconds, peaks
 
 
 def _by_decoys(encoder: Encoder, gallery: Gallery, rate: float, recording_scores: tuple[float, ...]) -> WakeSign:
@@ -655,14 +657,14 @@ def _camera(source: str) -> Iterator[Landmarks]:
 
 def draw_wake(spotter: Spotter, sign: WakeSign, source: str, events: Sequence[WakeEvent]) -> Figure:
     """The score over a file, by the same recordings, with threshold and events."""
-    found = spotter.search(source, sign.gallery, SpotOptions(threshold=sign.threshold))
-    scores = np.max([found.curve(number) for number in range(len(sign.gallery.exemplars))], axis=0)
+    result = spotter.search(source, sign.gallery, SpotOptions(threshold=sign.threshold))
+    scores = np.max([result.curve(number) for number in range(len(sign.gallery.exemplars))], axis=0)
     figure = Figure(figsize=(11, 3), layout="constrained", facecolor="white")
     axes = figure.add_subplot(xlabel="seconds", ylabel="score", ylim=(0, 1.03))
-    axes.plot(found.times, scores, color=COLOURS[0], lw=1)
+    axes.plot(result.times, scores, color=COLOURS[0], lw=1)
     axes.axhline(sign.threshold, color="#777777", ls="--", lw=1, label="threshold; what reaches it is verified, too")
     for number, event in enumerate(events):
         axes.axvline(event.time, color=COLOURS[1], lw=1.5, label=None if number else "events")
-    axes.set_xlim(float(found.times[0]), float(found.times[-1]))
+    axes.set_xlim(float(result.times[0]), float(result.times[-1]))
     axes.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
     return figure

@@ -54,7 +54,7 @@ def calibrate(
     )
     for path in (weights, weights.with_suffix(".json")):
         note_written(path)
-    print_table(("false alarms/h/word", "threshold"), ((each, f"{value:.4f}") for each, value in table.items()))
+    print_table(("false alarms/h/word", "threshold"), ((allowed, f"{value:.4f}") for allowed, value in table.items()))
     print_line(f"default threshold: {threshold}")
 
 

@@ -44,9 +44,9 @@ def import_corpus(
 
     with bar("landmarks", "videos") as progress:
         run = import_lsa64 if name is Published.LSA64 else import_wlasl
-        made = run(source, out, progress, workers)
-    for problem in made.problems[:20]:
+        report = run(source, out, progress, workers)
+    for problem in report.problems[:20]:
         log(f"left out {problem}")
-    if len(made.problems) > 20:
-        log(f"left out {len(made.problems) - 20} more")
-    print_line(f"{out}: {count(made.clips, 'clip')} in {count(len(made.files), 'file')}")
+    if len(report.problems) > 20:
+        log(f"left out {len(report.problems) - 20} more")
+    print_line(f"{out}: {count(report.clips, 'clip')} in {count(len(report.files), 'file')}")

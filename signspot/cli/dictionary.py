@@ -144,13 +144,15 @@ def info(
         with bar("exemplars") as progress:
             load().gallery(chosen, progress=progress)  # which names them
     if as_json:
-        print_line(json.dumps({word: [_facts(e) for e in found] for word, found in chosen.items()}, ensure_ascii=False))
+        print_line(
+            json.dumps({word: [_facts(e) for e in exemplars] for word, exemplars in chosen.items()}, ensure_ascii=False)
+        )
         return
     if words:
         columns = ("word", "exemplar", "variant", "signer", "source", "licence", "consent", "file")
         print_table(columns, ((e.word, *_facts(e).values()) for e in chosen.exemplars))
     else:
-        rows = ((word, str(len(found)), _variants(found)) for word, found in chosen.items())
+        rows = ((word, str(len(exemplars)), _variants(exemplars)) for word, exemplars in chosen.items())
         print_table(("word", "exemplars", "variants"), rows)
     _report(dictionary)
 
@@ -200,5 +202,5 @@ def _report(dictionary: "Dictionary") -> None:
         log(f"left out {problem.path}: {problem.message}")
     signers = {exemplar.signer for exemplar in dictionary.exemplars if exemplar.signer}
     variants = {(exemplar.word, exemplar.variant) for exemplar in dictionary.exemplars if exemplar.variant}
-    known = [count(len(them), name) for them, name in ((variants, "variant"), (signers, "signer")) if them]
-    print_line(", ".join([count(len(dictionary), "word"), count(len(dictionary.exemplars), "exemplar"), *known]))
+    counts = [count(len(things), name) for things, name in ((variants, "variant"), (signers, "signer")) if things]
+    print_line(", ".join([count(len(dictionary), "word"), count(len(dictionary.exemplars), "exemplar"), *counts]))

@@ -122,8 +122,8 @@ def one_shot_verb(
         for name in encoder or shipped():
             spotter = load(name, device=settings().device)
             with bar(f"{place.name}, {name}", "clips") as progress:
-                found = one_shot(spotter, clips, queries=queries, progress=progress)
-            scores = found.scores(spotter, SpotOptions())
+                ranks = one_shot(spotter, clips, queries=queries, progress=progress)
+            scores = ranks.scores(spotter, SpotOptions())
             rows.append((str(place), scores))
             if as_json:
                 print_line(json.dumps({"place": str(place), **asdict(scores)}))
@@ -239,7 +239,7 @@ def corpus(
         print_scores(scores)
 
 
-def shown(value: "Interval") -> str:
+def with_interval(value: "Interval") -> str:
     """A number, and its interval where there is one."""
     return str(value) if value.low == value.low else f"{value.value:.3f}"
 
@@ -251,19 +251,19 @@ def print_scores(scores: "CorpusScores") -> None:
         f"{scores.exemplars} exemplars; 95 % intervals"
     )
     rows = [
-        ("retrieval mAP", shown(scores.mean_average_precision), f"{scores.queries} queries"),
-        ("retrieval R@5", shown(scores.recall_5), ""),
-        ("localisation, word known", shown(scores.localisation), ""),
+        ("retrieval mAP", with_interval(scores.mean_average_precision), f"{scores.queries} queries"),
+        ("retrieval R@5", with_interval(scores.recall_5), ""),
+        ("localisation, word known", with_interval(scores.localisation), ""),
     ]
     spotted = scores.spotting
     if spotted is None:
         log("only labels are known, not every sign: spotting is not measured")
     else:
         rows += [
-            ("spotting mAP", shown(spotted.mean_average_precision), f"{spotted.signs} signs"),
-            ("precision", shown(spotted.precision), f"at threshold {spotted.threshold:.3f}"),
-            ("recall", shown(spotted.recall), f"{spotted.found} found"),
-            ("false alarms per hour and word", shown(spotted.false_alarms_per_hour), ""),
-            ("IoU of spans", shown(spotted.iou), ""),
+            ("spotting mAP", with_interval(spotted.mean_average_precision), f"{spotted.signs} signs"),
+            ("precision", with_interval(spotted.precision), f"at threshold {spotted.threshold:.3f}"),
+            ("recall", with_interval(spotted.recall), f"{spotted.found} found"),
+            ("false alarms per hour and word", with_interval(spotted.false_alarms_per_hour), ""),
+            ("IoU of spans", with_interval(spotted.iou), ""),
         ]
     print_table(("measure", "value", ""), rows)

@@ -41,27 +41,27 @@ def faux_amis(
     with open_outputs(first, second, translations, encoder) as outputs:
         claim_outputs(outputs, plots=[("report", html)])
         one, two = open_dictionary(first), open_dictionary(second)
-        known = read_translations(translations, one, two) if translations is not None else {}
-        options = FauxAmisOptions(SAME_FORM if same is None else same, tuple(word or ()), known)
+        meanings = read_translations(translations, one, two) if translations is not None else {}
+        options = FauxAmisOptions(SAME_FORM if same is None else same, tuple(word or ()), meanings)
         spotter = load_spotter(encoder)
         with bar("exemplars") as progress:
-            found = find_faux_amis(spotter, one, two, options, progress=progress)
+            result = find_faux_amis(spotter, one, two, options, progress=progress)
         if html is not None:
             names = folder_names(first.absolute(), second.absolute())
-            log(f"wrote {write_faux_amis_page(spotter, found, html, names, pixels=settings().pixels)}")
-    if not found.shared:
+            log(f"wrote {write_faux_amis_page(spotter, result, html, names, pixels=settings().pixels)}")
+    if not result.shared:
         log("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
-    elif found.shared < found.words[0]:
-        alone = count(found.words[0] - found.shared, "word")
+    elif result.shared < result.words[0]:
+        alone = count(result.words[0] - result.shared, "word")
         log(
             f"{alone} of the first dictionary without a counterpart in the second: pairs with them count as another "
             "meaning. A table says more: --translations"
         )
     if json_lines:
-        for pair in found.pairs:
+        for pair in result.pairs:
             words = {"first": pair.first.word, "second": pair.second.word, "exemplars": [pair.first.id, pair.second.id]}
             print_line(json.dumps({**words, "cost": round(pair.cost, 4), "meaning": pair.meaning}, ensure_ascii=False))
         return
-    rows = ((pair.first.word, pair.second.word, pair.meaning, f"{pair.cost:.2f}") for pair in found.pairs)
+    rows = ((pair.first.word, pair.second.word, pair.meaning, f"{pair.cost:.2f}") for pair in result.pairs)
     print_table(("first", "second", "meaning", "cost"), rows)
-    log(f"{len(found.of('other'))} faux amis, {len(found.of('same'))} with the same meaning")
+    log(f"{len(result.of('other'))} faux amis, {len(result.of('same'))} with the same meaning")

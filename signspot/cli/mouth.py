@@ -58,30 +58,30 @@ def mouth(
         if labels:
             outputs.claim(labels, (".jsonl",))
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
-        found = search(spotter, video, text, asked, threshold, language)
-        kept = keep_vocabulary(found or (), word_threshold)
-        if found and len(kept) < len(found):
-            log(f"left out {count(len(found) - len(kept), 'peak')} of words that never reach {word_threshold:g}")
-        spottings = write_results(kept, out or (), labels, [str(video)])
+        mouthings = search(spotter, video, text, asked, threshold, language)
+        spotted = keep_vocabulary(mouthings or (), word_threshold)
+        if mouthings and len(spotted) < len(mouthings):
+            log(f"left out {count(len(mouthings) - len(spotted), 'peak')} of words that never reach {word_threshold:g}")
+        spottings = write_results(spotted, out or (), labels, [str(video)])
     print_spottings(spottings, as_json=json_lines)
-    if found is not None and not spottings:
+    if mouthings is not None and not spottings:
         log(f"no mouthing found above the probability {threshold:g}. A lower --threshold finds more.")
 
 
 def write_results(
-    found: "Sequence[Label]", out: Sequence[Path], labels: Path | None, videos: Sequence[str]
+    spotted: "Sequence[Label]", out: Sequence[Path], labels: Path | None, videos: Sequence[str]
 ) -> "list[Spotting]":
     """Write spottings for other tools, and labels for training; give the spottings."""
     from signspot.corpus.truth import write_records
     from signspot.formats.formats import write
     from signspot.mouthing.spotter import as_spotting
 
-    spottings = [as_spotting(label) for label in found]
+    spottings = [as_spotting(label) for label in spotted]
     for path in out:
         for written in write(spottings, path, videos=videos):
             log(f"wrote {written}")
     if labels:
-        log(f"wrote {write_records(found, labels)}")
+        log(f"wrote {write_records(spotted, labels)}")
     return spottings
 
 
@@ -125,20 +125,20 @@ def search(
     from signspot.mouthing.spotter import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
-    shown = read_subtitles(subtitles)
-    candidates = find_candidates(shown, words, _PADDING, language)
-    for doubt in (doubt_language(shown, language), doubt_words(words or (), language)):
+    lines = read_subtitles(subtitles)
+    candidates = find_candidates(lines, words, _PADDING, language)
+    for doubt in (doubt_language(lines, language), doubt_words(words or (), language)):
         if doubt:
             log(doubt)
     if not candidates:
-        log(f"{subtitles} {explain_none(shown, words, language)}")
+        log(f"{subtitles} {explain_none(lines, words, language)}")
         return None
     with bar(str(video), "frames") as progress:
         lips = read_lips(video, default_cache() if settings().cache else None, progress)
     for remark in remarks_on(lips):
         log(remark)
     with bar("lips", "windows") as progress:
-        found = spotter.search(lips, candidates, str(video), least=threshold, language=language, progress=progress)
-    for remark in found.remarks():
+        mouthings = spotter.search(lips, candidates, str(video), least=threshold, language=language, progress=progress)
+    for remark in mouthings.remarks():
         log(remark)
-    return found.labels
+    return mouthings.labels

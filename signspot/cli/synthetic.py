@@ -96,12 +96,12 @@ def read_knobs(texts: list[str]) -> "Knobs":
     from signspot_synthetic.knobs import Knobs
 
     values: dict[str, float] = {}
-    known = [each.name for each in fields(Knobs)]
+    names = [field.name for field in fields(Knobs)]
     for text in texts:
         name, _, value = text.partition("=")
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(known)}."
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(names)}."
             raise OptionsError(f"no knob '{name}'.{hint}")
         try:
             values[name] = float(value)
