@@ -20,7 +20,7 @@ from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter, write_video
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera.projection import project
+from signspot_synthetic.camera import project
 from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 
