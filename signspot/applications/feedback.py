@@ -24,7 +24,7 @@ from signspot.applications.movement import (
     compare,
     describe_sign,
 )
-from signspot.applications.signs import read_sign
+from signspot.applications.signs import read_sign, video_frame
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source
@@ -39,6 +39,7 @@ from signspot.spotting.matching import warping_costs
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter
 from signspot.types import Exemplar
+from signspot.video.probing import Image
 
 LEAST, MOST = -1.5, 6.0  # strengths beyond which a measure says no more, in spreads
 DISSIMILARITY = "dissimilarity"  # the measure by alignment: the logarithm of `dissimilarity`
@@ -495,10 +496,27 @@ def find_differences(
     return tuple(sorted(differences, key=lambda difference: -difference.strength))
 
 
-def draw_feedback(feedback: Feedback) -> Figure:
-    """Both skeletons at the frames of the largest difference, and how large each difference is."""
-    figure = Figure(figsize=(10, 4.6), dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
-    mine, theirs, bars = figure.subplots(1, 3, width_ratios=(1, 1, 1.2))
+def frames_that_differ(spotter: Spotter, clip: Source, feedback: Feedback) -> tuple[Image | None, Image | None]:
+    """The frames of the learner's video and of the example's where they differ most; None without a video."""
+    mine, theirs = feedback.differences[0].at
+    example = video_frame(spotter, feedback.exemplar, theirs)
+    if example is not None and feedback.mirrored:
+        example = np.ascontiguousarray(example[:, ::-1])
+    return video_frame(spotter, clip, mine), example
+
+
+def draw_feedback(feedback: Feedback, frames: tuple[Image | None, Image | None] = (None, None)) -> Figure:
+    """Both skeletons where they differ most, the frames of the videos above, and how large each difference is."""
+    rows = 2 if any(frame is not None for frame in frames) else 1
+    figure = Figure(figsize=(10, 4.6 * rows), dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
+    grid = figure.add_gridspec(rows, 3, width_ratios=(1, 1, 1.2))
+    mine, theirs = (figure.add_subplot(grid[-1, column]) for column in (0, 1))
+    bars = figure.add_subplot(grid[:, 2])
+    for column, frame in enumerate(frames):
+        if frame is not None:
+            axes = figure.add_subplot(grid[0, column])
+            axes.imshow(frame)
+            axes.axis("off")
     first = feedback.differences[0]
     learner, example = feedback.clip_sign[first.at[0]], feedback.exemplar_sign[first.at[1]]
     box = box_of(learner[None], example[None])

@@ -15,6 +15,7 @@ from signspot.errors import SignspotError
 from signspot.io.html import image_address
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
+from signspot.plots.curves import playable
 from signspot.plots.report import Clip, clips, data_address, heading, paragraph, write_page
 from signspot.plots.skeletons import Frames, skeleton_clip
 from signspot.spotting.decoys import alignment_scale
@@ -22,12 +23,13 @@ from signspot.spotting.matching import warping_costs
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment
 from signspot.video.clips import thumbnail
+from signspot.video.probing import Image
 
 logger = logging.getLogger(__name__)
 
 FPS = 25.0
 SAME = json.loads((files("signspot.applications") / "same_sign.json").read_text(encoding="utf-8"))
-_THUMBNAIL_HEIGHT = 180  # pixels
+_THUMBNAIL_HEIGHT, _FRAME_HEIGHT = 180, 360  # pixels
 
 Costs = NDArray[np.float32]
 
@@ -48,6 +50,16 @@ def read_sign(
     frames, first, last = sign_in_context(landmarks, FPS, segment)
     sign = frames[first : last + 1]
     return mirror_features(sign) if mirror else sign
+
+
+def video_frame(spotter: Spotter, source: Source | Exemplar, number: int) -> Image | None:
+    """The frame of the video behind a frame of its sign, as `read_sign` counts them; None where there is no video."""
+    path, segment = (source.path, source.segment) if isinstance(source, Exemplar) else (source, None)
+    if not isinstance(path, str | Path) or playable(str(path)) is None:
+        return None
+    landmarks = landmarks_of(path, spotter.cache / "landmarks" if spotter.cache else None)
+    _, first, _ = sign_in_context(landmarks, FPS, segment)
+    return thumbnail(path, float(landmarks.resampled(FPS).times[first + number]), _FRAME_HEIGHT)
 
 
 def read_signs(spotter: Spotter, exemplars: Iterable[Exemplar]) -> dict[str, Frames]:

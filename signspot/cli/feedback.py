@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line
-from signspot.cli.options import EncoderName, Json
+from signspot.cli.options import EncoderName, Json, settings
 
 
 def feedback(
@@ -27,7 +27,7 @@ def feedback(
 
     Example: signspot feedback me.mp4 friend my-signs/ --plot me.png
     """
-    from signspot.applications.feedback import draw_feedback, feedback_lines, give_feedback
+    from signspot.applications.feedback import draw_feedback, feedback_lines, frames_that_differ, give_feedback
     from signspot.dictionary.opening import open_dictionary
     from signspot.plots.plot import save_figure
 
@@ -37,7 +37,8 @@ def feedback(
         with bar("exemplars") as progress:
             result = give_feedback(spotter, clip, word, signs, progress=progress)
         if plot is not None:
-            log(f"wrote {save_figure(draw_feedback(result), plot)}")
+            frames = frames_that_differ(spotter, clip, result) if settings().pixels else (None, None)
+            log(f"wrote {save_figure(draw_feedback(result, frames), plot)}")
     if as_json:
         print_line(json.dumps(result.as_dict(), ensure_ascii=False))
         return

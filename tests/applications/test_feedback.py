@@ -17,6 +17,7 @@ from signspot.applications.feedback import (
     feedback_lines,
     feedback_on,
     find_differences,
+    frames_that_differ,
     give_feedback,
     is_right,
     measure_sign,
@@ -63,6 +64,11 @@ def test_the_sign_itself_is_right_and_another_is_not(
     assert word in "".join(feedback_lines(wrong))
     assert wrong.as_dict()["rank"] == wrong.rank > 1
     assert save_figure(draw_feedback(wrong), tmp_path / "f.png").stat().st_size > 5_000
+    frames = (np.full((60, 80, 3), 200, np.uint8), None)
+    alone, with_frame = draw_feedback(wrong), draw_feedback(wrong, frames)
+    assert len(with_frame.axes) == len(alone.axes) + 1
+    assert with_frame.axes[-1].images
+    assert frames_that_differ(spotter, path, wrong) == (None, None), "landmarks have no frames"
     assert {each.parameter for each in found.differences} >= {
         "handshape",
         "location",
