@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot
     from signspot.types import Spotting
 
 unprinted: list[str] = []  # why results could not be printed; reported at the end, with exit code 1
-_FIRST_LINE, _NEXT_LINE = 1.0, 30.0  # seconds until a line of progress, where stderr is no terminal
+_FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
 
 
 def claim_outputs(
