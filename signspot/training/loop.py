@@ -385,7 +385,7 @@ def made_batches(task: Task[M, B], steps: range, workers: int, device: torch.dev
         prefetch_factor=_PREFETCHED,
         collate_fn=_as_it_is,
         pin_memory=device.type == "cuda",
-        worker_init_fn=_ignore_interrupts,
+        worker_init_fn=_ignore_signals,
     )
     yield from zip(steps, loader, strict=True)
 
@@ -404,9 +404,10 @@ def _as_it_is(batch: B) -> B:
     return batch
 
 
-def _ignore_interrupts(_: int) -> None:
-    """Leave Ctrl-C to the process that trains."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _ignore_signals(_: int) -> None:
+    """Leave signals to the process that trains: terminals and torchrun send them to all processes of a group."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _save(run: RunFolder, task: Task[M, B], states: Mapping[str, Any], curve: list[list[float]], lr: float) -> None:

@@ -55,7 +55,7 @@ def test_every_task_gives_the_losses_and_weights_of_one_process(tmp_path: Path, 
 
 @pytest.mark.long
 def test_a_terminated_job_saves_its_state_and_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    """SIGTERM reaches torchrun alone; torchrun passes it on to both processes, which end at the same step."""
+    """SIGTERM reaches torchrun, which sends it to both processes and to all that they started; both end at one step."""
     code, report = torchrun(SCRIPT, "terminated", tmp_path / "whole")
     assert code == 0, report
     code, report = torchrun(SCRIPT, "terminated", tmp_path / "parts")

@@ -1,6 +1,8 @@
 """The loop on a task of a few numbers: it resumes to the same bits, stops at nonsense, and writes what happened."""
 
 import json
+import multiprocessing
+import os
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,7 @@ from signspot.training.loop import (
     Task,
     by_epoch,
     dry_run,
+    made_batches,
     stepwise,
     train,
     warm_cosine,
@@ -113,6 +116,16 @@ def test_a_killed_training_resumes_from_the_last_save(tmp_path: Path) -> None:
 def test_batches_of_workers_are_the_same(tmp_path: Path) -> None:
     one, two = (train(Fit(), tmp_path / str(workers), workers=workers) for workers in (0, 2))
     assert torch.equal(weights(one.module), weights(two.module))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_workers_leave_signals_to_the_process_that_trains(number: signal.Signals) -> None:
+    batches = made_batches(Fit(), range(40), 1, torch.device("cpu"))
+    next(batches)
+    for worker in multiprocessing.active_children():
+        assert worker.pid is not None
+        os.kill(worker.pid, number)
+    assert [step for step, _ in batches] == list(range(1, 40))
 
 
 def test_a_state_of_other_settings_or_a_damaged_one_is_refused(tmp_path: Path) -> None:

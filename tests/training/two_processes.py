@@ -137,7 +137,7 @@ def terminated(folder: Path) -> None:
         is_resumed = (folder / "run" / "state.pt").is_file() or folder.name == "whole"
         stop = terminate_parent if group.is_first and not is_resumed else silent
         task = EmbeddingTask(CONFIG, known_data(CONFIG))
-        result = train(task, folder / "run", stop)
+        result = train(task, folder / "run", stop, workers=1)
         if group.is_first:
             torch.save(result.module.state_dict(), folder / "weights.pt")
 
