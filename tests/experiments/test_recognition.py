@@ -17,6 +17,7 @@ from experiments.paper.recognition import (
     LipReadCorpus,
     Recognisers,
     RecognitionTables,
+    Vocabulary,
     as_bobsl,
     subtitle_middles,
     true_mouthings,
@@ -59,9 +60,13 @@ def test_files_of_bobsl_give_the_same_labels_and_ranks(labelled: LabelledCorpus,
         "dict_spottings.json",
         "mouthing_spottings.json",
     ]
-    for source in (LabelSource.MOUTHING, LabelSource.DICTIONARY):
+    vocabularies: dict[LabelSource, Vocabulary] = {LabelSource.MOUTHING: "mouthed", LabelSource.DICTIONARY: "full"}
+    for source, words in vocabularies.items():
         ours, theirs = (
-            {(each.word, each.video, round(each.segment.middle, 3)) for each in corpus.of_source(source, 0.0, "full")}
+            {
+                (label.word, label.video, round(label.segment.middle, 3))
+                for label in corpus.of_source(source, 0.0, words)
+            }
             for corpus in (labelled, read)
         )
         assert ours == theirs
