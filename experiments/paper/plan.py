@@ -88,9 +88,10 @@ this page; no number is typed by hand. The same command goes on with what is not
 unless a real corpus is named here.
 
 Measured on {what}.
-Trunks are trained for {trunk_steps} steps, MLPs for {epochs} epochs in batches of {items}, by {seeds} seeds. Numbers
-are per cent. Square brackets are 95 % bootstrap intervals over the words of all corpora; round brackets are the paper's
-numbers on BSL-1K, whose height cannot be compared. Differences are paired by word.
+Trunks are trained for {trunk_steps} steps, MLPs for {epochs} epochs in batches of {items}, by {seeds} seeds when all is
+measured; a claim says by how many so far. Numbers are per cent. Square brackets are 95 % bootstrap intervals over the
+words of all corpora; round brackets are the paper's numbers on BSL-1K, whose height cannot be compared. Differences are
+paired by word.
 
 A claim that one row is *above* another holds if the interval of the difference lies above 0, and does not hold if it
 lies below. Rows are *alike* if it lies within ± {alike} points: the paper calls 2.0 points insignificant, and 3.2 an
