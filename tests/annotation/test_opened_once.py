@@ -38,6 +38,8 @@ def test_what_is_open_is_taken_as_it_is(job: AnnotationJob, mouthing_file: Path,
         annotate(replace(job, corpus=corpus, dictionary=dictionary), AnnotateOptions(keep=0.0, negatives=0), here)
         annotate_mouthings(lips, RunOptions(negatives=0), here)
     assert (opened["corpus.json"], opened["dictionary.json"], opened["annotations.sqlite"]) == (0, 0, 2)
+    texts = [f"{name}.vtt" for name in corpus.videos]
+    assert {name: opened[name] for name in texts} == dict.fromkeys(texts, 1), "both runs read them once"
 
 
 def test_another_process_does_not_read_a_file_again_to_digest_it(tmp_path: Path) -> None:
