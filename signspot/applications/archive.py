@@ -187,7 +187,7 @@ class _WindowSearch:
         groups = np.concatenate([groups, left])
         reached = closer >= enough[:, None]
         is_poor = is_indexed & (reached.sum(axis=1) > max(2 * _SURE, _USELESS * total))
-        more = np.setdiff1d(groups[reached[~is_poor].any(axis=0)], sure, assume_unique=True)
+        more = np.setdiff1d(np.sort(groups[reached[~is_poor].any(axis=0)]), sure, assume_unique=True)
         more_values, more_rows = self._exact(more, queries)
         groups, values = np.concatenate([sure, more]), np.concatenate([values, more_values], axis=1)
         rows = np.concatenate([rows, more_rows], axis=1)

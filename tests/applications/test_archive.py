@@ -200,6 +200,24 @@ def test_indices_change_nothing(kind: str) -> None:
             assert np.allclose(plain.similarity[number], indexed.similarity[number], atol=PRODUCT)
 
 
+@pytest.mark.parametrize(("noise", "top"), [(0.0, 30), (0.3, 300)])
+def test_indices_change_nothing_where_more_groups_are_looked_at_than_at_first(noise: float, top: int) -> None:
+    """Of thousands of groups some are looked at closely at first, others later, and all of them in order."""
+    random = np.random.default_rng(1)
+    rows = unit(smooth(40_000, 0) + noise * random.normal(size=(40_000, 128)) / 128**0.5)
+    matrices = [part.astype(np.float16) for part in np.array_split(rows, 7)]
+    near = rows[[100, 20_000, 39_000]] + (0.5 + noise) * random.normal(size=(3, 128)) / 128**0.5
+    axes = choose_axes(matrices)
+    assert axes is not None
+    indices = [make_index(matrix, axes) for matrix in matrices]
+    plain, indexed = (
+        nearest_windows(matrices, unit(near).astype(np.float32), top, 1, given) for given in (None, indices)
+    )
+    for number in range(3):
+        assert np.array_equal(plain.matrix[number], indexed.matrix[number])
+        assert np.array_equal(plain.row[number], indexed.row[number])
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_equal_windows_are_equal_whatever_is_compared_beside_them(threads: int) -> None:
     """One video under two names, and a third: the first comes first, with the same similarity to the last digit."""
