@@ -139,7 +139,7 @@ def lips(
 @app.command("show")
 def show(
     word: Annotated[str, typer.Argument(help="A word of the synthetic language.")],
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("synthetic-show"),
+    out: Annotated[Path, typer.Option(help="Folder for the images.")] = Path("synthetic-show"),
     seed: Annotated[int, typer.Option(help="Seed of the language.")] = 7,
 ) -> None:
     """Show a word's signs: a contact sheet, a short video, and a page of sentences with glosses and subtitles.
