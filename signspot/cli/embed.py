@@ -49,7 +49,8 @@ def embed(
         _import_features(source, out or Path(f"{source.stem}-tracks"), stride, encoder)
         return
     outputs = open_outputs(source, encoder)
-    target = outputs.claim(out or Path(source.name).with_suffix(SUFFIX), (SUFFIX,))
+    name = Path(source.name).with_suffix(SUFFIX)
+    target = outputs.claim(out / name if out and out.is_dir() else out or name, (SUFFIX,))
     spotter = load_spotter(encoder, workers)
     with bar("video", "frames") as progress:
         track = spotter.embed(source, stride, progress)

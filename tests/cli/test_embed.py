@@ -42,6 +42,13 @@ def test_a_video_that_cannot_be_read_is_named_and_the_others_are_embedded(
     assert (code, "1 track made" in out, "failed: a:" in err) == (3, True, True)
 
 
+def test_a_video_is_embedded_into_a_folder_of_tracks(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    command = ("embed", corner / "footage.pose", "--out", tmp_path, "--encoder", corner / "encoder.safetensors")
+    code, _, err = signspot(*command)
+    assert code == 0, err
+    assert len(read_track(tmp_path / "footage.safetensors")) > 0
+
+
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2"])
 def test_shards_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(OptionsError, match="3/8"):
