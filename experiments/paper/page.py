@@ -70,7 +70,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgedClaim:
     """A claim with its difference: holds, does not hold, undecided, or not measured yet."""
 
     claim: Claim
@@ -102,13 +102,13 @@ def difference(first: Measured, second: Measured, column: Column) -> dict[int, d
     return gaps
 
 
-def judge(claim: Claim, table: Table, kept: KeptCells) -> Verdict:
+def judge(claim: Claim, table: Table, kept: KeptCells) -> JudgedClaim:
     """Decide a claim by the interval over words of the difference."""
     column = table.column(claim.column)
     first, second = (_measured(table.rows[row], column, kept) for row in (claim.first, claim.second))
     by_corpus = difference(first, second, column)
     if not by_corpus:
-        return Verdict(claim, MISSING, "–", "")
+        return JudgedClaim(claim, MISSING, "–", "")
     gap = bootstrap_mean({group: gap for gaps in by_corpus.values() for group, gap in gaps.items()})
     one, other = (bootstrap_mean(values_of(row, column)).value for row in (first, second))
     ours = f"{percent(gap, sign='+')} ({100 * one:.1f} and {100 * other:.1f})"
@@ -123,7 +123,7 @@ def judge(claim: Claim, table: Table, kept: KeptCells) -> Verdict:
         answer = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "undecided"
         reason = {"holds": "the interval is above 0", "does not hold": "it is below 0"}.get(answer, "it holds 0")
     why = f"{reason}; by corpus {gaps}; {words} words, {seeds} {'seed' if seeds == 1 else 'seeds'}"
-    return Verdict(claim, answer, ours, why + (f". {claim.remark}" if claim.remark and answer != "holds" else ""))
+    return JudgedClaim(claim, answer, ours, why + (f". {claim.remark}" if claim.remark and answer != "holds" else ""))
 
 
 def _seeds(measured: Measured) -> int:
@@ -177,14 +177,14 @@ def _line(cells: Sequence[str]) -> list[str]:
 
 
 def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> str:
-    """The whole page: every claim with its verdict, then every table."""
-    verdicts = [judge(claim, table, kept) for table in tables for claim in table.claims]
-    counts = {answer: sum(verdict.answer == answer for verdict in verdicts) for answer in _ANSWERS}
+    """The whole page: every claim with its answer, then every table."""
+    judged_claims = [judge(claim, table, kept) for table in tables for claim in table.claims]
+    counts = {answer: sum(judged.answer == answer for judged in judged_claims) for answer in _ANSWERS}
     lines = [introduction, "", "## Claims", "", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), ""]
-    lines += [*_line(["claim", "the paper", "ours: difference, and both", "verdict", "why"]), "|" + "---|" * 5]
-    for verdict in verdicts:
-        claim = verdict.claim
-        lines += _line([claim.text, claim.paper or "(control)", verdict.ours, f"**{verdict.answer}**", verdict.why])
+    lines += [*_line(["claim", "the paper", "ours: difference, and both", "answer", "why"]), "|" + "---|" * 5]
+    for judged in judged_claims:
+        claim = judged.claim
+        lines += _line([claim.text, claim.paper or "(control)", judged.ours, f"**{judged.answer}**", judged.why])
     return "\n".join([*lines, "", "## Tables", "", *(table_text(table, kept) for table in tables)])
 
 

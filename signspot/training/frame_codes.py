@@ -24,7 +24,7 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.landmarks.landmarks import Landmarks
-from signspot.losses.warping import warping_cost
+from signspot.losses.alignment import warping_cost
 from signspot.models.contract import Encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, describe

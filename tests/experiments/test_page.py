@@ -1,4 +1,4 @@
-"""The page: paired differences and verdicts worked by hand; what is missing is said."""
+"""The page: paired differences and answers worked by hand; what is missing is said."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_differences_are_paired_by_word_over_corpora_and_seeds() -> None:
         ([0.6, 0.5], [0.5, 0.6], "alike", "undecided"),
     ],
 )
-def test_verdicts_follow_the_interval(
+def test_answers_follow_the_interval(
     tmp_path: Path, good: list[float], poor: list[float], relation: str, answer: str
 ) -> None:
     kept = KeptCells(tmp_path / "cells.jsonl")
@@ -53,12 +53,12 @@ def test_verdicts_follow_the_interval(
     made = table([one], [other], relation)
     assert judge(made.claims[0], made, kept).answer == MISSING
     measured(kept, one, other)
-    verdict = judge(made.claims[0], made, kept)
-    assert verdict.answer == answer
-    assert ("Because." in verdict.why) == (answer != "holds")
+    judged = judge(made.claims[0], made, kept)
+    assert judged.answer == answer
+    assert ("Because." in judged.why) == (answer != "holds")
     gap = 100 * sum(a - b for a, b in zip(good, poor, strict=True)) / 2
-    assert verdict.ours.startswith(f"{gap:+.1f} [")
-    assert "2 words, 1 seed" in verdict.why
+    assert judged.ours.startswith(f"{gap:+.1f} [")
+    assert "2 words, 1 seed" in judged.why
 
 
 def test_the_page_is_made_of_kept_cells_and_says_what_is_missing(tmp_path: Path) -> None:
