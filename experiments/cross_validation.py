@@ -25,7 +25,7 @@ from signspot.models.contract import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.configuration import read_training
-from signspot.training.frame_codes import FrameCodesConfig, assemble, open_sources, train_coder, with_folders
+from signspot.training.landmark_encoder import FrameCodesConfig, assemble, open_sources, train_coder, with_folders
 
 HEAD = ("corpus", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank")
 LEARNED = "by the other signers"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from signspot.corpus.corpus import Corpus
     from signspot.io.progress import Stage
     from signspot.models.contract import Encoder
-    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.landmark_encoder import FrameCodesConfig, WarpingConfig
     from signspot.training.mouthing import MouthingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
@@ -88,8 +88,8 @@ def _train(config: Any, run: "Run", folder: Path | None, encoder: str | None, so
     """Train what a configuration says; `folder` is the corpus, the others are the command's options."""
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
-    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.landmark_encoder import FrameCodesConfig, WarpingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
 
@@ -166,8 +166,8 @@ def _is_first() -> bool:
 
 def training_kinds() -> dict[str, type[Any]]:
     """Every kind of training that a TOML file may name, with the record that it is read into."""
-    from signspot.training.frame_codes import FrameCodesConfig, WarpingConfig
     from signspot.training.item_batches import EmbeddingConfig
+    from signspot.training.landmark_encoder import FrameCodesConfig, WarpingConfig
     from signspot.training.mouthing import MouthingConfig
     from signspot.training.recogniser import RecogniserConfig
     from signspot.training.rgb_clips import RgbConfig
@@ -194,7 +194,7 @@ def _named_folders(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _train_codes(config: "FrameCodesConfig | WarpingConfig", run: "Run", sources: dict[str, list[str]]) -> None:
-    from signspot.training.frame_codes import WarpingConfig, make_warping, train_frame_codes, with_folders
+    from signspot.training.landmark_encoder import WarpingConfig, make_warping, train_frame_codes, with_folders
 
     chosen = replace(config, sources=with_folders(config.sources, sources))
     if isinstance(chosen, WarpingConfig):

@@ -3,7 +3,7 @@
 Read `loop` first: a `Task` says what is learned and from what, `train` does everything else. The tasks, with the
 modules of their data:
 
-* `frame_codes`: pairs of performances of a sign (`pairs`, changed by `pair_changes`)
+* `landmark_encoder`: the default encoder, by pairs of performances of a sign (`pairs`, changed by `pair_augmentation`)
 * `embedding`: labels and subtitles (`items`, `item_batches`), seen by a frozen trunk (`trunk_features`)
 * `rgb`: clips of pixels (`rgb_clips`)
 * `recogniser`: clips of landmarks (`sign_clips`)

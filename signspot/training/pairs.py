@@ -24,7 +24,7 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.io.files import atomic_write, text_digest
 from signspot.models.frame_coder import PLAIN, describe, stretched
 from signspot.spotting.matching import warping_costs
-from signspot.training.pair_changes import (
+from signspot.training.pair_augmentation import (
     MIRRORED,
     Change,
     Flags,

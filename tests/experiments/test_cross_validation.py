@@ -11,7 +11,7 @@ from experiments.cross_validation import HEAD, LEARNED, cross_validate, deal_sig
 from signspot.corpus.isolated import IsolatedClip
 from signspot.evaluation.one_shot import one_shot
 from signspot.models.checkpoints import load_encoder
-from signspot.training.frame_codes import CoderOptimiser, FrameCodesConfig, SourceOptions, open_sources
+from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, SourceOptions, open_sources
 from signspot_synthetic.isolated_signs import isolated_clips
 
 
@@ -35,7 +35,7 @@ def test_signers_are_dealt_once_each_into_folds_of_equal_size(clips: list[Isolat
 def test_signers_that_are_left_out_teach_nothing(
     clips: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.training.frame_codes.read_isolated", lambda folder: clips)
+    monkeypatch.setattr("signspot.training.landmark_encoder.read_isolated", lambda folder: clips)
     config = FrameCodesConfig((SourceOptions("lsa64", (str(tmp_path),)),))
     left_out = deal_signers(clips, 2)[0]
     (everybody,), _ = open_sources(config)
@@ -69,7 +69,7 @@ def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip]) -
 def test_a_table_of_what_each_fold_taught(
     clips: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.training.frame_codes.read_isolated", lambda folder: clips)
+    monkeypatch.setattr("signspot.training.landmark_encoder.read_isolated", lambda folder: clips)
     how = CoderOptimiser(steps=2, signs=4, warm_up=1)
     config = FrameCodesConfig((SourceOptions("lsa64", (str(tmp_path),)),), optimiser=how)
     rows = list(cross_validate(config, {"lsa64": clips}, ["warping"], 2, tmp_path))

@@ -24,7 +24,7 @@ from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTra
 from signspot.spotting.matching import AlignmentMatcher
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.training.frame_codes import assemble, choose_decoys
+from signspot.training.landmark_encoder import assemble, choose_decoys
 from signspot.types import Exemplar, Segment, Track
 from signspot_synthetic.isolated_signs import isolated_clips
 from tests.fixtures.spotting import Stretch

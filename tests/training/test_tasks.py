@@ -15,8 +15,8 @@ from signspot.models.frame_coder import CoderOptions
 from signspot.training.adapters import AdaptationTask, SegmentBatches
 from signspot.training.configuration import Compute
 from signspot.training.embedding import EmbeddingTask
-from signspot.training.frame_codes import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions
+from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.loop import Task, train
 from signspot.training.pairs import PairSource
 from signspot.training.recogniser import RecogniserConfig, RecogniserTask

@@ -26,9 +26,9 @@ from signspot.mouthing.network import NetworkOptions
 from signspot.mouthing.trials import read_vocabulary
 from signspot.training.distributed import join_group
 from signspot.training.embedding import EmbeddingTask
-from signspot.training.frame_codes import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
+from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.loop import Task, train
 from signspot.training.mouthing import MouthingConfig, MouthingOptimiser, MouthingTask
 from signspot.training.pairs import PairSource

@@ -19,7 +19,7 @@ from signspot.errors import OptionsError
 from signspot.landmarks.features import ELBOWS, FACE, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.models.checkpoints import load_encoder
 from signspot.models.frame_coder import CoderOptions, FrameCoder
-from signspot.training.frame_codes import (
+from signspot.training.landmark_encoder import (
     CoderOptimiser,
     FrameCodesConfig,
     FrameCodesTask,
@@ -31,7 +31,7 @@ from signspot.training.frame_codes import (
     train_coder,
     with_folders,
 )
-from signspot.training.pair_changes import Change, NewSigns, change, mirror_some, recombine
+from signspot.training.pair_augmentation import Change, NewSigns, change, mirror_some, recombine
 from signspot.training.pairs import (
     PairBatchOptions,
     PairSource,

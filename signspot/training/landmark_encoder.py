@@ -1,4 +1,4 @@
-"""Trains a frame coder by contrast, and makes an encoder of it: two performances of one sign align better than others.
+"""Trains the default encoder, a frame coder, by contrast: two performances of one sign align better than others.
 
 The typical cost of an alignment and the decoys are added after training.
 """
@@ -33,7 +33,7 @@ from signspot.spotting.matching import warping_costs
 from signspot.training.configuration import Compute, check_numbers, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
-from signspot.training.pair_changes import Change, Ints
+from signspot.training.pair_augmentation import Change, Ints
 from signspot.training.pairs import (
     PairBatchOptions,
     PairSource,
