@@ -411,9 +411,8 @@ def _ignore_signals(_: int) -> None:
 
 
 def _save(run: RunFolder, task: Task[M, B], states: Mapping[str, Any], curve: list[list[float]], lr: float) -> None:
-    """Save the state and the curve; `lr` is the highest learning rate."""
+    """Save the curve and then the state, so that whoever resumes at the end has the whole curve; `lr`: the highest."""
     schedule = task.schedule
-    run.save(task.settings, states, curve)
     rows = [
         (
             number + 1,
@@ -423,6 +422,7 @@ def _save(run: RunFolder, task: Task[M, B], states: Mapping[str, Any], curve: li
         for number, row in enumerate(by_epoch(curve, schedule.epoch))
     ]
     run.write_curve((schedule.unit, "lr", *task.columns), rows)
+    run.save(task.settings, states, curve)
     recent = np.mean(curve[-schedule.save_every :], axis=0)
     named = ", ".join(f"{name} {value:.3f}" for name, value in zip(task.columns, recent, strict=True))
     logger.info("step %d: %s", len(curve), named)

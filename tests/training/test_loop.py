@@ -27,6 +27,7 @@ from signspot.training.loop import (
     train,
     warm_cosine,
 )
+from signspot.training.run_folder import RunFolder
 
 STEPS = 7
 
@@ -111,6 +112,33 @@ def test_a_killed_training_resumes_from_the_last_save(tmp_path: Path) -> None:
     second = Fit()
     assert torch.equal(weights(train(second, tmp_path / "parts").module), weights(whole.module))
     assert len(second.seen) == STEPS - 3
+
+
+@pytest.mark.parametrize("method", ["save", "write_curve"])
+def test_a_training_killed_while_it_saves_its_end_has_the_whole_curve(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after either file of the last step: the state, or the curve."""
+    write = getattr(RunFolder, method)
+    writes = []
+
+    def write_and_die(*arguments: Any) -> None:
+        write(*arguments)
+        writes.append(method)
+        if len(writes) == 3:  # steps 3, 6 and 7
+            raise MemoryError
+
+    train(Fit(), tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(RunFolder, method, write_and_die)
+        train(Fit(), tmp_path / "parts")
+    train(Fit(), tmp_path / "parts")
+    losses = [
+        [line.split(",")[2] for line in (tmp_path / name / "curve.csv").read_text().splitlines()]
+        for name in ("whole", "parts")
+    ]
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == STEPS + 1
 
 
 def test_batches_of_workers_are_the_same(tmp_path: Path) -> None:
