@@ -93,6 +93,8 @@ def _describe(error: Exception, root: Path) -> tuple[int, str]:
         return 404, "the file was removed while the request was answered. Reload the page"
     if isinstance(error, OSError) and error.errno in _NO_WRITING:
         return 507, explain_write_failure(Path(Path(str(error.filename or "the file")).name), error)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return 503, "the server has too many files open just now. Try again later"
     raise error
 
 

@@ -1,5 +1,6 @@
 """Requests that scripts and pages send: searches, dictionaries, comparisons, exports; over HTTP."""
 
+import asyncio
 import errno
 import json
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.dictionary import Dictionary
@@ -23,6 +25,7 @@ from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, Segment
 from signspot.web import editing
+from signspot.web.app import create_app
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
 from .conftest import Server
@@ -358,3 +361,15 @@ def test_a_dictionary_that_lies_elsewhere_is_not_changed_by_itself_or_through_a_
         bench.close()
     assert {path: path.read_bytes() for path in (tmp_path / "elsewhere").rglob("*") if path.is_file()} == before
     assert list((tmp_path / "target").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_server_without_file_descriptors_asks_to_try_again(number: int, tmp_path: Path) -> None:
+    app = create_app(WorkbenchOptions(tmp_path))
+    request = Request({"type": "http", "method": "POST", "path": "/api/videos", "headers": [], "app": app})
+    handler: Any = app.exception_handlers[OSError]
+    try:
+        answer = asyncio.run(handler(request, OSError(number, "no descriptor")))
+    finally:
+        app.state.bench.close()
+    assert (answer.status_code, "error" in json.loads(answer.body)) == (503, True)
