@@ -10,8 +10,8 @@ from benchmarks.sizes import Sizes
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.plan import CorpusOptions
 
 
 def adapting_rows(sizes: Sizes) -> list[Comparison]:

@@ -20,8 +20,8 @@ from signspot.annotation.run import AnnotationJob as Annotation
 from signspot.annotation.run import annotate
 from signspot.io.processes import WorkerPool
 from signspot.io.progress import Progress, silent
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.plan import CorpusOptions
 
 _GROUP = "Annotation"
 _CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates

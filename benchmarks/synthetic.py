@@ -10,9 +10,9 @@ from benchmarks.material import SEED, sign
 from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot_synthetic.body.motion import FPS
+from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.performance import perform_video
-from signspot_synthetic.plan import CorpusOptions, CorpusPlan
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 

@@ -22,9 +22,9 @@ from signspot.io.text import read_text
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar
 from signspot.version import VERSION as SIGNSPOT_VERSION
+from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan, ExemplarPlan, VideoPlan, options_as_json
 from signspot_synthetic.language.subtitles import write_vtt
 from signspot_synthetic.performance import SigningFootage, perform_exemplar, perform_video
-from signspot_synthetic.plan import CorpusOptions, CorpusPlan, ExemplarPlan, VideoPlan, options_as_json
 
 GENERATOR_VERSION = 3  # raised whenever the same options would give other bytes
 _EXEMPLARS_PER_ITEM = 100

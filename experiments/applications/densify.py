@@ -16,8 +16,8 @@ from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.spotter import Spotter, load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Spotting
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.plan import CorpusOptions
 
 _NEAR = 0.2  # seconds around a sign that still count as its location
 

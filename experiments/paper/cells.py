@@ -26,7 +26,7 @@ from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
 from signspot.models.contract import Encoder
 from signspot.models.mlp import UnitNorm
-from signspot.training.embedding import Mlp, attach_mlp, train_embedding
+from signspot.training.embedding_mlp import Mlp, attach_mlp, train_embedding
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, synonym_pairs
 from signspot.training.items import Item
 from signspot.training.trunk_features import TrunkFeatures

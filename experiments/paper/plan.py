@@ -32,8 +32,8 @@ from signspot.models.contract import Encoder
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
 from signspot.training.recogniser import RecogniserConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.knobs import Knobs
-from signspot_synthetic.plan import CorpusOptions
 
 logger = logging.getLogger(__name__)
 

@@ -44,9 +44,9 @@ from signspot.training.items import read_words
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.sign_clips import Augmentation, ClipOptions, collect_signs
 from signspot.types import Label, LabelSource, TimeMeaning
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.knobs import Knobs, named_rng
 from signspot_synthetic.language.english import vocabulary
-from signspot_synthetic.plan import CorpusOptions
 
 LOOSE, MIDDLE, STRICT = 0.8, 0.86, 0.9  # thresholds of D, on the scale of the shipped encoder
 STORY_THRESHOLD = 0.7  # the paper's (Sec. 4.5): its encoder and the one of the story are of one kind

@@ -25,8 +25,8 @@ from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.sign_clips import collect_signs
 from signspot.training.trunk_features import TrunkFeatures, trunk_features
 from signspot.types import Grid, Label
+from signspot_synthetic.corpus_plan import CorpusOptions, options_as_json
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
-from signspot_synthetic.plan import CorpusOptions, options_as_json
 
 Setting = Literal["seen", "unseen"]  # whether the test words have labels in training (Sec. 4.2)
 TrunkKind = Literal["dictionary", "continuous", "joint"]  # what a trunk was trained on

@@ -33,8 +33,8 @@ from signspot.training.rgb_clips import Architecture, RgbAugmentation, RgbBatchO
 from signspot.training.run_folder import Run
 from signspot.training.sign_clips import ClipOptions, LabelledSigns, collect_signs
 from signspot.types import Exemplar
+from signspot_synthetic.corpus_plan import CorpusOptions, options_as_json
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus
-from signspot_synthetic.plan import CorpusOptions, options_as_json
 
 _STAGES = {"continuous_only_fraction": 0.5, "clips.dictionary": 0.5, "clips.surer": 0.8}
 _FORGET = {**_STAGES, "reinitialise": True}

@@ -28,7 +28,9 @@ from signspot.annotation.plan import (
     sample_negatives,
 )
 from signspot.annotation.records import BELOW, SOURCE, Candidate, Findings, VideoRecord
-from signspot.annotation.search import (
+from signspot.annotation.statistics import spottings
+from signspot.annotation.store import TIMEOUT, Store, open_store
+from signspot.annotation.tasks import (
     EmbeddedWord,
     WordTask,
     WorkerContext,
@@ -39,8 +41,6 @@ from signspot.annotation.search import (
     word_digests,
     write_gallery,
 )
-from signspot.annotation.statistics import spottings
-from signspot.annotation.store import TIMEOUT, Store, open_store
 from signspot.corpus.corpus import Corpus, CorpusProblem, Footage, FootageListing, open_corpus
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary

@@ -1,7 +1,7 @@
 """Removal of a signer or a video: from dictionaries, corpora, stores of annotations, loose files and the cache.
 
 Everything is found first, and listed; only then, if asked for, removed. Nothing else is touched. Data of the server is
-found by `signspot.web.forgetting`, which is above this package and is passed in.
+found by `signspot.web.server_data`, which is above this package and is passed in.
 """
 
 import csv
@@ -26,11 +26,11 @@ from typing import IO, Any, Protocol
 from signspot.annotation.store import FILE as STORE_FILE
 from signspot.annotation.store import is_address, open_store
 from signspot.corpus.corpus import CorpusVideo, Layout, open_corpus
+from signspot.dictionary.csv_file import row_files, table_in
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import FILE_NAME as MANIFEST
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.dictionary.table import row_files, table_in
 from signspot.embedding.tracks import SUFFIX, track_header, track_source
 from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError, StoreError
 from signspot.formats.formats import format_names, read_spottings, write
@@ -111,7 +111,7 @@ class Person:
 
 
 class ServedData(Protocol):
-    """Finds data that the server keeps; `signspot.web.forgetting` implements it."""
+    """Finds data that the server keeps; `signspot.web.server_data` implements it."""
 
     folder: str  # name of the server's own folder in a served one
 

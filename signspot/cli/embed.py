@@ -37,7 +37,7 @@ def embed(
     Example: signspot embed footage/ --out archive/ --shard 1/8
     """
     from signspot.applications.archive import Shard
-    from signspot.embedding.published import SUFFIXES
+    from signspot.embedding.published_features import SUFFIXES
     from signspot.embedding.tracks import SUFFIX, write_track
 
     part = Shard.parse(shard)
@@ -85,7 +85,7 @@ def _embed_folder(source: Path, out: Path, stride: int, shard: "Shard", spotter:
 
 def _import_features(source: Path, out: Path, stride: int, encoder: str | None) -> None:
     """Make tracks of features that others have made."""
-    from signspot.embedding.published import as_track, read_published
+    from signspot.embedding.published_features import as_track, read_published
     from signspot.embedding.tracks import SUFFIX, write_track
     from signspot.errors import OptionsError
     from signspot.models.checkpoints import load_encoder

@@ -25,7 +25,7 @@ def forget(
     """
     from signspot.applications.forgetting import OUT_OF_REACH
     from signspot.applications.forgetting import forget as remove
-    from signspot.web.forgetting import ServerData
+    from signspot.web.server_data import ServerData
 
     removed = remove(who, places or (), ServerData(), yes=yes)
     print_table(("kind", "removed" if yes else "to be removed"), ((removal.kind, removal.what) for removal in removed))

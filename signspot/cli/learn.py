@@ -47,7 +47,7 @@ def learn(
     """
     from dataclasses import replace
 
-    from signspot.applications.loop import SMALL_RECOGNISER, LearnOptions, Loop, write_loop_report
+    from signspot.applications.learn import SMALL_RECOGNISER, LearnOptions, Loop, write_loop_report
     from signspot.training.adaptation_data import AdaptOptions
     from signspot.training.configuration import read_training
     from signspot.training.recogniser import RecogniserConfig

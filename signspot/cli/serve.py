@@ -43,7 +43,7 @@ def serve(
     """
     try:
         from signspot.web.access import AccessPolicy
-        from signspot.web.app import serve as run
+        from signspot.web.server import serve as run
         from signspot.web.workbench import WorkbenchOptions
     except ModuleNotFoundError as error:
         from signspot.errors import MissingExtraError

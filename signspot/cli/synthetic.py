@@ -34,8 +34,8 @@ def make(
 
     Example: signspot synthetic make corpus/ --words 1064 --hours 2 --seed 7 --workers 2
     """
+    from signspot_synthetic.corpus_plan import CorpusOptions
     from signspot_synthetic.corpus_writer import make_corpus
-    from signspot_synthetic.plan import CorpusOptions
 
     options = CorpusOptions(
         words=words,
@@ -146,7 +146,7 @@ def show(
 
     Example: signspot synthetic show apple --out apple/
     """
-    from signspot_synthetic.plan import CorpusOptions, CorpusPlan
+    from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan
     from signspot_synthetic.show import contact_sheet, sign_video
     from signspot_synthetic.show import page as write_page
 

@@ -235,7 +235,7 @@ def _train_mouthing(config: "MouthingConfig", run: "Run", corpus: "Corpus") -> N
 
 def _train_embedding(config: "EmbeddingConfig", run: "Run", corpus: "Corpus", trunk: str | None) -> None:
     from signspot.models.checkpoints import load_encoder
-    from signspot.training.embedding import train_embedding_on_corpus
+    from signspot.training.embedding_mlp import train_embedding_on_corpus
 
     _save(train_embedding_on_corpus(config, load_encoder(trunk), corpus, run, _stage()), run)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.dictionary.table import TABLE_SUFFIXES, read_table
+from signspot.dictionary.csv_file import TABLE_SUFFIXES, read_table
 from signspot.errors import FormatError, SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text

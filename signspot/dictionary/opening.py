@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from signspot.dictionary.bsldict import BSLDICT_FILE, read_bsldict
+from signspot.dictionary.csv_file import TABLE_SUFFIXES, read_table, table_in
 from signspot.dictionary.dictionary import UNFINISHED, Contents, Dictionary, LeftOut, unique_ids
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json
-from signspot.dictionary.table import TABLE_SUFFIXES, read_table, table_in
 from signspot.errors import DictionaryError
 from signspot.types import Exemplar
 from signspot.video import MEDIA_SUFFIXES

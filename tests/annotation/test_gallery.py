@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.search import EmbeddedWord, embed_word, join_words, read_gallery, word_digests, write_gallery
+from signspot.annotation.tasks import EmbeddedWord, embed_word, join_words, read_gallery, word_digests, write_gallery
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import FormatError

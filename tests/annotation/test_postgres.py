@@ -11,7 +11,7 @@ from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import open_store
 from signspot.applications.forgetting import forget
 from signspot.errors import StoreError
-from signspot.web.forgetting import ServerData
+from signspot.web.server_data import ServerData
 from tests.annotation.conftest import OPTIONS, Disturbed, lines
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.loop import LearnOptions, Loop, LoopResult
+from signspot.applications.learn import LearnOptions, Loop, LoopResult
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import read_splits
 from signspot.errors import DictionaryError, NothingToLearnError, OptionsError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]

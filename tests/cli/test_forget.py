@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from signspot.annotation.records import Findings, VideoRecord
-from signspot.annotation.search import write_gallery
 from signspot.annotation.store import FILE, open_store
+from signspot.annotation.tasks import write_gallery
 from signspot.applications.archive import COLUMNS, Axes, IndexCache
 from signspot.applications.forgetting import Removal
 from signspot.applications.forgetting import forget as remove
@@ -31,10 +31,10 @@ from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot.web import exports
+from signspot.web.edited_signs import Signs
 from signspot.web.folder import ServedFolder
-from signspot.web.forgetting import ServerData
 from signspot.web.jobs import Jobs
-from signspot.web.signs import Signs
+from signspot.web.server_data import ServerData
 from signspot.web.tables import open_database
 from signspot.web.verification import Decision, Queues, verified
 from signspot.web.worker import JobSettings

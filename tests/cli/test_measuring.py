@@ -11,7 +11,7 @@ import pytest
 
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.checkpoints import load_encoder
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 Call = Callable[..., tuple[int, str, str]]

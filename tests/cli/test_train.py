@@ -20,11 +20,11 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.training import embedding
+from signspot.training import embedding_mlp
 from signspot.training.item_batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset
 from signspot.types import Grid
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
 from tests.fixtures.limits import LIMIT, started
@@ -153,7 +153,7 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weight
     train: Call, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert train(made, out="whole")[0] == 0
-    real, steps = embedding.batch_loss, []
+    real, steps = embedding_mlp.batch_loss, []
 
     def interrupted(*arguments: Any) -> Any:
         steps.append(1)
@@ -161,7 +161,7 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weight
             signal.raise_signal(signal.SIGINT)
         return real(*arguments)
 
-    monkeypatch.setattr(embedding, "batch_loss", interrupted)
+    monkeypatch.setattr(embedding_mlp, "batch_loss", interrupted)
     code, _, err = train(made)
     assert code == 130
     assert str(tmp_path / "run") in err

@@ -24,7 +24,7 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.search import Search, SearchResult
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Spotting, Track
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.opened import counting
 

@@ -10,7 +10,7 @@ from signspot.errors import OptionsError
 from signspot.evaluation.queries import find_queries, labelled_queries, merged
 from signspot.training.items import Item
 from signspot.types import Grid, Label, LabelSource, Segment
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 

@@ -17,7 +17,7 @@ from signspot.io.progress import Stage, quiet
 from signspot.training.rgb import HeldOut
 from signspot.training.rgb_clips import RgbConfig
 from signspot.training.run_folder import Run
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import TINY
 
 BATCH_NORM = replace(TINY.trunk, model={**TINY.trunk.model, "norm": "batch"})

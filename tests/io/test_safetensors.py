@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signspot.annotation.search import read_gallery
+from signspot.annotation.tasks import read_gallery
 from signspot.dictionary.json_file import read_embeddings
 from signspot.embedding.tracks import read_track
 from signspot.errors import DictionaryError, FormatError, SignspotError

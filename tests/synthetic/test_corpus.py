@@ -20,9 +20,9 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.mouthing.model import default_for
 from signspot.subtitles.reading import read_vtt
 from signspot.video.reader import open_video
+from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.performance import is_right
-from signspot_synthetic.plan import CorpusOptions, CorpusPlan
 
 OPTIONS = CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=5)
 
@@ -156,7 +156,7 @@ def test_a_killed_run_ends_with_the_same_bytes(folder, tmp_path):
     target = tmp_path / "killed"
     code = (
         "import os, signal, sys; from signspot_synthetic.corpus_writer import make_corpus\n"
-        "from signspot_synthetic.plan import CorpusOptions\n"
+        "from signspot_synthetic.corpus_plan import CorpusOptions\n"
         "options = CorpusOptions(words=24, hours=0.0125, seed=11, dictionary_signers=5)\n"
         "make_corpus(options, sys.argv[1], lambda done, _: done and os.kill(os.getpid(), signal.SIGKILL))"
     )

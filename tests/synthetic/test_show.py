@@ -7,8 +7,8 @@ from PIL import Image
 
 from signspot.errors import OptionsError, UnknownWordError
 from signspot.video.reader import open_video
+from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
-from signspot_synthetic.plan import CorpusOptions, CorpusPlan
 from signspot_synthetic.show import contact_sheet, page, scenes, sign_video
 
 

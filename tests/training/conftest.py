@@ -24,9 +24,9 @@ from signspot.training.rgb_clips import (
 from signspot.training.sign_clips import LabelledSigns
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.isolated_signs import isolated_clips
 from signspot_synthetic.knobs import Knobs
-from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.clips import Clips
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus

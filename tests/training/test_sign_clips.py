@@ -12,7 +12,7 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS, LEFT_HAND, RIGHT_HAND
 from signspot.training.sign_clips import Augmentation, ClipOptions, LabelledSigns, SignBatches, augment, collect_signs
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 STILL = Augmentation(*[0.0] * 13)

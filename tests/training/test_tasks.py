@@ -14,7 +14,7 @@ from signspot.errors import SignspotError
 from signspot.models.frame_coder import CoderOptions
 from signspot.training.adapters import AdaptationTask, SegmentBatches
 from signspot.training.configuration import Compute
-from signspot.training.embedding import EmbeddingTask
+from signspot.training.embedding_mlp import EmbeddingTask
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions
 from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.loop import Task, train

@@ -16,7 +16,7 @@ from signspot.models.encoder import make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 from signspot.training.trunk_features import BANK, trunk_features
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}

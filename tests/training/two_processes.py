@@ -25,7 +25,7 @@ from signspot.models.frame_coder import CoderOptions
 from signspot.mouthing.network import NetworkOptions
 from signspot.mouthing.trials import read_vocabulary
 from signspot.training.distributed import join_group
-from signspot.training.embedding import EmbeddingTask
+from signspot.training.embedding_mlp import EmbeddingTask
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
 from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions

@@ -91,7 +91,7 @@ class Server(Client):
     def start(self) -> "Server":
         import uvicorn
 
-        from signspot.web.app import bind, create_app
+        from signspot.web.server import bind, create_app
         from signspot.web.workbench import WorkbenchOptions
 
         bound = bind("127.0.0.1", self.port)

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from signspot.web.access import MOST_UPLOADS, AccessPolicy, Role
-from signspot.web.app import addresses, bind
+from signspot.web.server import addresses, bind
 from tests.fixtures.limits import wait_until
 
 from .conftest import Server

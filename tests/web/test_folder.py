@@ -14,7 +14,7 @@ from signspot.web.folder import ServedFolder
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "signspot.web.app", None)
+    monkeypatch.setitem(sys.modules, "signspot.web.server", None)
     with pytest.raises(MissingExtraError, match=r"signspot\[serve\]"):
         serve(tmp_path)
 

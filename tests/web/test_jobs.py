@@ -15,8 +15,8 @@ from signspot.errors import FormatError, OptionsError
 from signspot.web.jobs import Jobs
 from signspot.web.tables import open_database
 from signspot.web.worker import JobSettings
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.limits import wait_until
 
 from .conftest import ServerProcess, visitor

@@ -25,7 +25,7 @@ from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, Segment
 from signspot.web import editing
-from signspot.web.app import create_app
+from signspot.web.server import create_app
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
 from .conftest import Server

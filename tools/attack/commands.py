@@ -31,8 +31,8 @@ from signspot.models.checkpoints import read_state, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.registry import build
 from signspot.types import Spotting
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.servers import make_videos, versions
 from tools.attack import PROGRAM, AttackOptions, Outcome, make_landmarks
 

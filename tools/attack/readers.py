@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
-from signspot.annotation.search import read_gallery, write_gallery
 from signspot.annotation.statistics import spottings as stored_spottings
 from signspot.annotation.store import open_store
+from signspot.annotation.tasks import read_gallery, write_gallery
 from signspot.applications.archive import open_archive
 from signspot.applications.forgetting import Person, in_file
 from signspot.corpus.corpus import FORMAT, Corpus, open_corpus

@@ -17,7 +17,7 @@ from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp
 from signspot.models.registry import build
-from signspot.training.embedding import (
+from signspot.training.embedding_mlp import (
     batch_loss,
     fold_standard,
     initial_mlp,
@@ -36,7 +36,7 @@ from signspot.training.items import Item, ItemOptions, find_training_subset
 from signspot.training.run_folder import Run
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar
-from signspot_synthetic.plan import CorpusOptions
+from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 WORDS = ("apple", "dog", "house", "tree")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.embedding.published import as_track, read_published
+from signspot.embedding.published_features import as_track, read_published
 from signspot.embedding.windows import embed_features
 from signspot.errors import EncoderMismatchError, FormatError
 from signspot.models.contract import Encoder

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.dictionary.table import read_table, table_in
+from signspot.dictionary.csv_file import read_table, table_in
 from signspot.errors import DictionaryError
 from signspot.formats.formats import write
 from signspot.types import LabelSource, Segment, Spotting

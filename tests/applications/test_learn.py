@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine
-from signspot.applications.loop import (
+from signspot.applications.learn import (
     SOURCES,
     LearnOptions,
     Loop,
@@ -26,9 +26,9 @@ from signspot.corpus.labels import contradicted
 from signspot.errors import EngineError
 from signspot.io.files import text_digest
 from signspot.io.processes import WorkerPool
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.knobs import Knobs
-from signspot_synthetic.plan import CorpusOptions
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.corpora import TINY
 

@@ -3,8 +3,8 @@
 import pytest
 
 from signspot.errors import OptionsError
+from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.knobs import Knobs
-from signspot_synthetic.plan import CorpusOptions
 
 
 @pytest.mark.parametrize(

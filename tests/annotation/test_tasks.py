@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import Candidate, SubtitleQuery
-from signspot.annotation.search import EmbeddedWord, WordSearcher, join_words
+from signspot.annotation.tasks import EmbeddedWord, WordSearcher, join_words
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
 from signspot.models.contract import Encoder
