@@ -84,7 +84,7 @@ def feeding_rows(sizes: Sizes) -> list[Comparison]:
 
 def formats(side: int) -> dict[str, float]:
     """Bytes of a sign, milliseconds of a core to decode it, and the mean error of its pixels, by format."""
-    edge = squashed_side(side)
+    edge = squashed_side(side) // 2 * 2  # H.264 wants an even side
     with TemporaryDirectory() as folder:
         film = Path(folder, "film.mp4")
         render_video(sign(_FILMED / 25, (320, 240)), make_appearance(SEED), film, (320, 240))
