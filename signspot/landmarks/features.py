@@ -78,7 +78,8 @@ def features(landmarks: Landmarks, *, mirror: bool = False) -> Features:
     with the image's aspect undone; a size that is not known counts as square. The centre is the median over
     ±0.2 s, so that the shoulders' jitter does not shake the hands; the width is the median over ±1 s. Where
     the shoulders are hidden, the nearest within 1 s stand in. A hand's z is relative to its wrist, a face's
-    to the head, a body point's to the shoulders, scaled by `BODY_DEPTH`. Gaps up to
+    to the head, a body point's to the shoulders, scaled by `BODY_DEPTH`; a depth that is NaN, unknown, counts
+    as that of the shoulders, the wrist or the head. Gaps up to
     0.2 s are filled linearly. A hand that is lost for longer goes with the body's wrist, in the shape of
     the nearest frames within 1 s.
 
@@ -122,9 +123,20 @@ def _select(landmarks: Landmarks) -> Features:
     if columns:
         joints, sources = map(list, zip(*columns, strict=True))
         points[:, joints] = landmarks.face[:, sources]
+    _impute_depth(points)
     points[~np.isfinite(points).all(axis=-1)] = np.nan
     points[..., [0, 2]] *= np.float32(landmarks.aspect)
     return points
+
+
+def _impute_depth(points: Features) -> None:
+    """Give (T, J, 3) points of unknown depth that of the middle of the shoulders, or of their own wrist; in place."""
+    unknown = np.isnan(points[..., 2]) & np.isfinite(points[..., :2]).all(axis=-1)
+    if not unknown.any():
+        return
+    depth = np.zeros(points.shape[:2], np.float32)
+    depth[:, : len(BODY_JOINTS)] = points[:, [_LEFT_SHOULDER, _RIGHT_SHOULDER], 2].mean(axis=1, keepdims=True)
+    points[unknown, 2] = np.nan_to_num(depth[unknown], nan=0.0)
 
 
 def _normalise(points: Features) -> Features:

@@ -165,6 +165,15 @@ def test_scale_is_robust_and_values_are_bounded():
     assert np.abs(made).max() <= 4
 
 
+def test_a_point_without_depth_is_seen_at_the_depth_of_the_shoulders_or_of_its_wrist():
+    landmarks = still(3)
+    landmarks.body[:, 15, 2] = np.nan
+    landmarks.right_hand[..., 2] = np.nan
+    made = features(landmarks)
+    np.testing.assert_allclose(made[1, 5], [1, 1, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(made[1, RIGHT_HAND.start], [0, -0.5, 0, 1], atol=1e-6)
+
+
 def test_faces_with_other_points_are_used_where_they_are_known(make_signing):
     landmarks = make_signing(3)
     full = features(landmarks)
