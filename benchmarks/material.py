@@ -14,7 +14,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import CheckpointError
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import PoseWriter
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.decoys import alignment_scale
 from signspot.types import Exemplar, Grid, Track
 from signspot_synthetic.body.motion import FPS, continuous
@@ -102,8 +102,8 @@ def landmark_encoder() -> Encoder:
     import torch  # here: the memory of what needs no network is measured without it
 
     from signspot.models.checkpoints import load_encoder
-    from signspot.models.encoder import make_encoder
     from signspot.models.registry import build
+    from signspot.models.sign_encoder import make_encoder
 
     try:
         return load_encoder()

@@ -19,7 +19,7 @@ from signspot.embedding.inputs import SignPlace
 from signspot.embedding.tracks import track_entry, write_arrays, write_track
 from signspot.io.files import content_digest
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.video.writer import write_video
 
 _PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"

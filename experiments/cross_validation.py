@@ -21,7 +21,7 @@ from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot
 from signspot.io.progress import Progress, silent
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.configuration import read_training

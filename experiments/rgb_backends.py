@@ -30,7 +30,7 @@ from signspot.errors import OptionsError
 from signspot.evaluation.corpus import evaluate_corpus, part_to_test
 from signspot.models.backends import Backend, find_backend
 from signspot.models.checkpoints import load_encoder
-from signspot.models.contract import Contract
+from signspot.models.encoder import Contract
 from signspot.models.inception import I3D, I3DOptions, InceptionTrunk, WindowEmbedder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import load

@@ -18,7 +18,7 @@ from .landmarks.estimate import estimate_landmarks as estimate_landmarks
 from .landmarks.landmarks import Landmarks as Landmarks
 from .landmarks.pose_file import open_landmarks as open_landmarks
 from .landmarks.pose_file import write_landmarks as write_landmarks
-from .models.contract import Encoder as Encoder
+from .models.encoder import Encoder as Encoder
 from .spotting.options import SpotOptions as SpotOptions
 from .spotting.spotter import Spotter as Spotter
 from .spotting.spotter import load as load

@@ -24,7 +24,7 @@ from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of
 from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.models.mlp import UnitNorm
 from signspot.training.embedding_mlp import Mlp, attach_mlp, train_embedding
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, synonym_pairs

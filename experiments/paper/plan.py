@@ -28,7 +28,7 @@ from experiments.paper.trunks import table_a4, table_c1
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.progress import Stage, quiet
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
 from signspot.training.recogniser import RecogniserConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions

@@ -17,8 +17,8 @@ from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_q
 from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.contract import Encoder
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import Encoder
+from signspot.models.sign_encoder import make_encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
 from signspot.training.recogniser import RecogniserConfig, train_recogniser

@@ -23,7 +23,7 @@ from signspot.evaluation.queries import find_queries
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder
-from signspot.models.contract import Encoder, shipped
+from signspot.models.encoder import Encoder, shipped
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 

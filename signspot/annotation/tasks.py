@@ -20,14 +20,14 @@ from signspot.errors import EncoderMismatchError, FormatError, SignspotError, Vi
 from signspot.io.checks import parse_json
 from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
-from signspot.models.contract import Encoder
-from signspot.models.encoder import find_device
+from signspot.models.encoder import Encoder
+from signspot.models.sign_encoder import find_device
 from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import SearchResult
 from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spotting, TimeMeaning, Track
 
 _NEAR_FRAMES = 4  # frames before and after a peak within which exemplars and negatives may have theirs

@@ -19,8 +19,8 @@ from signspot.plots.curves import COLOURS, clock, view_of
 from signspot.plots.plot import lettering, tick_step
 from signspot.plots.report import heading, paragraph, report, table
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import SearchResult
 from signspot.types import Segment, Spotting, Subtitle, Track
 from signspot.words.match import WordMatcher
 

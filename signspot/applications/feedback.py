@@ -30,7 +30,7 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, UnknownWordError
 from signspot.io.progress import Progress, silent
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.plots.curves import COLOURS
 from signspot.plots.plot import DOTS_PER_INCH, lettering
 from signspot.plots.skeletons import Frames, box_of, draw_skeleton

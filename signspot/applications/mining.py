@@ -22,8 +22,8 @@ from signspot.models.frame_coder import stretched
 from signspot.plots.curves import clock, playable
 from signspot.spotting.matching import warping_costs
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter

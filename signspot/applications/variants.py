@@ -19,8 +19,8 @@ from signspot.plots.curves import COLOURS, view_of
 from signspot.plots.plot import draw, lettering
 from signspot.plots.report import clips, drawing, heading, paragraph, table, write_page
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Spotting, Track
 
 # Two groups are one variant where the mean cost between them is below this part of what other words cost.

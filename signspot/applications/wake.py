@@ -28,7 +28,7 @@ from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.features import CONTEXT, features
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.pose_file import stream_pose_file
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import COLOURS
 from signspot.spotting.decoys import DecoySet, alignment_scale, decoys_of

@@ -24,7 +24,7 @@ from signspot.cli.console import (
 from signspot.cli.options import default_workers, settings
 
 if TYPE_CHECKING:
-    from signspot.spotting.search import SearchResult
+    from signspot.spotting.track_search import SearchResult
     from signspot.video.reader import Frame
 
 _TAKES = 2  # of each sign

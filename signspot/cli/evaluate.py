@@ -110,7 +110,7 @@ def one_shot_verb(
 
     from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.one_shot import OneShotScores, one_shot
-    from signspot.models.contract import shipped
+    from signspot.models.encoder import shipped
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
@@ -164,7 +164,7 @@ def streams_verb(
     from dataclasses import asdict
 
     from signspot.evaluation.streams import RATES, StreamOptions, StreamScores, measure_streams
-    from signspot.models.contract import shipped
+    from signspot.models.encoder import shipped
     from signspot.spotting.spotter import load
 
     open_outputs(*places)  # they are there

@@ -32,12 +32,12 @@ def identify(
         if plot is None:
             matches = spotter.identify(clip, gallery, top)
         else:
-            from signspot.applications.lookup import draw_lookup, look_up
+            from signspot.applications.identification import draw_identification, identify_sign
             from signspot.plots.plot import save_figure
 
-            lookup = look_up(spotter, clip, gallery, top)
-            matches = list(lookup.matches)
-            log(f"wrote {save_figure(draw_lookup(lookup), plot)}")
+            identification = identify_sign(spotter, clip, gallery, top)
+            matches = list(identification.matches)
+            log(f"wrote {save_figure(draw_identification(identification), plot)}")
     if matches and not matches[0].is_known:
         log("this sign is probably not in this dictionary: signs of other words often score as high as the best here")
     if json_lines:

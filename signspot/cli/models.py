@@ -12,7 +12,7 @@ from signspot.cli.console import print_line, print_table
 from signspot.cli.options import settings
 
 if TYPE_CHECKING:
-    from signspot.models.contract import Encoder
+    from signspot.models.encoder import Encoder
 
 
 def models(
@@ -28,7 +28,7 @@ def models(
     Example: signspot models landmark
     """
     from signspot.models.checkpoints import load_encoder
-    from signspot.models.contract import licence_logger, shipped
+    from signspot.models.encoder import licence_logger, shipped
 
     licence_logger.setLevel(logging.WARNING)  # the table and the card have it
     encoders = [load_encoder(encoder_name) for encoder_name in ([name] if name else shipped())]
@@ -64,7 +64,7 @@ def _export(encoders: "list[Encoder]", folder: Path) -> None:
     from signspot.errors import OptionsError, OutputError
     from signspot.io.files import Outputs
     from signspot.models.checkpoints import README, names_folder, save_encoder
-    from signspot.models.contract import PUBLISHED
+    from signspot.models.encoder import PUBLISHED
 
     if len(encoders) != 1 or not names_folder(folder):
         raise OptionsError(

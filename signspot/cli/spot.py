@@ -25,8 +25,8 @@ from signspot.spotting.options import SpotOptions
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used
     from signspot.io.files import Outputs
     from signspot.plots.plot import PlotKind
-    from signspot.spotting.search import SearchResult
     from signspot.spotting.spotter import Spotter, What
+    from signspot.spotting.track_search import SearchResult
     from signspot.types import Exemplar
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files

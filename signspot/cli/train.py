@@ -19,7 +19,7 @@ from signspot.cli.options import settings
 if TYPE_CHECKING:
     from signspot.corpus.corpus import Corpus
     from signspot.io.progress import Stage
-    from signspot.models.contract import Encoder
+    from signspot.models.encoder import Encoder
     from signspot.training.item_batches import EmbeddingConfig
     from signspot.training.landmark_encoder import FrameCodesConfig, WarpingConfig
     from signspot.training.mouthing import MouthingConfig

@@ -18,7 +18,7 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.types import Exemplar, Segment
 
 logger = logging.getLogger(__name__)

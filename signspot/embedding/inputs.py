@@ -21,7 +21,7 @@ from signspot.landmarks.features import CLOCK, WRISTS, FeatureStream, at_positio
 from signspot.landmarks.landmarks import Landmarks, resample_stream
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
-from signspot.models.contract import Contract, Kind
+from signspot.models.encoder import Contract, Kind
 from signspot.types import Segment
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video

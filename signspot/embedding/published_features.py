@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.windows import embed_features
 from signspot.errors import EncoderMismatchError, FormatError, MissingExtraError
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.types import Grid, Track
 
 Features = NDArray[np.floating[Any]]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.inputs import sign_frames
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.types import Grid, Segment, Track
 
 FloatArray = NDArray[np.floating[Any]]

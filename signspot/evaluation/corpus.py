@@ -26,10 +26,10 @@ from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import Group, GroupedValues
 from signspot.metrics.retrieval import ClipRetrieval
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import SearchResult
 
 Tested = Literal["test", "all"]
 

@@ -1,183 +1,232 @@
-"""The network of an encoder: a trunk and an embedding MLP, which know the contract that they keep."""
+"""Encoders, the contract that says what one sees, and encoders by name or path.
+
+Nothing here loads PyTorch: a track and exemplars that were embedded before are compared without the network. A first
+loading builds the network, checks the weights against their card and notes the result in the cache, by the content of
+the files. From then on an encoder comes from that note; its network is built when something must be embedded.
+"""
 
 import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import torch
+
+    from signspot.models.sign_encoder import SignEncoder
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
 from dataclasses import asdict
-from typing import Any, ClassVar
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor, nn
+from signspot.errors import CheckpointError, OutputError, SignspotError
+from signspot.io.checks import parse_json
+from signspot.io.files import atomic_write, content_digest, text_digest
+from signspot.version import VERSION
 
-from signspot.errors import OptionsError
-from signspot.models.backends import Backend, find_backend
-from signspot.models.batch_norm import Domain, check_domain, use_domain
-from signspot.models.contract import Built, Contract, Encoder, Kind
-from signspot.models.mlp import Head
-
-WindowFunction = Callable[[Tensor, Sequence[int]], Tensor]  # (N, ...) frames, first frames of windows → (n, 1024)
-Examples = Callable[[], Tensor]  # gives (S, N, ...) runs of frames on which a backend is calibrated
+if TYPE_CHECKING:
+    from signspot.models.sign_encoder import SignEncoder
 
 
-class Trunk(nn.Module):
-    """A network from clips to features, which also knows how the windows of a whole video pass through it.
+Kind = Literal["rgb", "landmarks"]
+PUBLISHED = "model.safetensors"  # the weights in a folder as Hugging Face lays it out
 
-    A new trunk is a subclass in a module of its own, and a line in `registry`.
-    """
 
-    kind: ClassVar[Kind]  # of input
-    time_axis: ClassVar[int] = 1  # of the frames in a batch of clips
-    block: ClassVar[int] = 16  # windows that pass at once when a video is embedded
-    input_version: ClassVar[int | None] = None  # of the features it was trained on, where their definition may change
-    codes: int = 0  # numbers in a frame code; 0: it gives none
-    code_reach: int = 0  # frames before and after a frame that its code is computed from, too
-    frames: int  # in a clip
-    dimension: int  # of the features
-    backend: Backend = Backend()  # how windows are embedded, where a trunk leaves it a choice
+@dataclass(frozen=True)
+class Contract:
+    """Input and output of an encoder."""
 
-    def input_shape(self) -> dict[str, int]:
-        """The fields of the contract that describe one frame of input."""
-        raise NotImplementedError
+    kind: Kind  # of input
+    frames: int = 16  # in a clip
+    fps: float = 25.0  # frames per second
+    dimension: int = 256  # of an embedding
+    image_size: int | None = None  # pixels of a side, for rgb
+    joints: int | None = None  # for landmarks
+    channels: int | None = None  # for landmarks
+    threshold: float = 0.7  # the score from which a window counts as a spotting, unless the user says else
+    codes: int = 0  # numbers in the code of one frame; 0: the encoder gives no frame codes
 
-    def settings(self) -> list[str]:
-        """Settings that decide the features, but are neither weights nor shapes of weights."""
-        return []
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fps", float(self.fps))  # 25 and 25.0 are one contract, and one hash
+        object.__setattr__(self, "threshold", float(self.threshold))
 
-    def optimise(self) -> None:
-        """Lay out the weights in memory as inference likes them, in place."""
+    @property
+    def can_mirror(self) -> bool:
+        """Whether exemplars can be compared mirrored left to right, too."""
+        return self.kind == "landmarks"
 
-    def frame_codes(self, frames: Tensor) -> Tensor:
-        """(N + 2 code_reach, ...) frames of a video to (N, codes) codes, one per frame that has all its neighbours."""
-        raise OptionsError(f"{type(self).__name__} gives no frame codes")
+    @property
+    def dense_is_free(self) -> bool:
+        """Whether all windows of stride 1 cost about as much as a few: the whole video passes through at once."""
+        return self.kind == "landmarks"
 
-    def window_features(self, examples: Examples | None = None) -> WindowFunction:
-        """A function from the frames of a video, and where windows begin, to the features of the windows.
 
-        Args:
-            examples: asked for where the backend needs them.
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A network that is there already."""
+
+    network: "SignEncoder"
+
+    def __call__(self) -> "SignEncoder":
+        """Give it."""
+        return self.network
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A network with its weights, ready to embed."""
+
+    name: str
+    contract: Contract
+    build: "Callable[[], SignEncoder]" = field(repr=False)  # gives the network, once something must be embedded
+    hash: str  # of contract, weights and precision: encoders of one hash give the same embeddings (`content_hash`)
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # licence, data, metrics, command ...
+
+    @cached_property
+    def module(self) -> "SignEncoder":
+        """The network; built when it is first asked for, which may load PyTorch."""
+        return self.build()
+
+    @property
+    def device(self) -> "torch.device":
+        """The device of the weights, to which clips have to go."""
+        import torch
+
+        return next((parameter.device for parameter in self.module.parameters()), torch.device("cpu"))
+
+    def to(self, device: str) -> "Encoder":
+        """Move the weights, in place, to a device by its name (see `backends.find_backend`).
+
+        Returns:
+            This encoder; where rgb windows lose precision there, one with a hash of its own.
         """
+        from signspot.models.backends import find_backend
 
-        def cut_out(frames: Tensor, starts: Sequence[int]) -> Tensor:
-            clips = torch.stack([frames[start : start + self.frames] for start in starts])
-            features: Tensor = self(clips.movedim(1, self.time_axis))
-            return features
-
-        return cut_out
-
-    def pooled(self, sign: Tensor) -> Tensor:
-        """(B, L, codes) codes of isolated signs, stretched to L frames, to (B, dimension) features."""
-        raise OptionsError(f"{type(self).__name__} gives no frame codes")
+        backend = find_backend(device)
+        self.module.to(backend.device)
+        self.module.trunk.backend = backend
+        if backend.is_exact or self.contract.kind != "rgb":
+            return self
+        marked = hashlib.sha256(f"{self.hash} {backend.name}".encode()).hexdigest()[:16]
+        return replace(self, build=Built(self.module), hash=marked)
 
 
-class SignEncoder(nn.Module):
-    """A trunk and an embedding MLP: clips in, embeddings of unit norm out.
+DEFAULT = "landmark"
+_SHIPPED = Path(__file__).parent / "weights"
+_NETWORKS = 1  # raised whenever the same weights give another network, contract or hash
 
-    Whatever passes through the trunk says its domain here, so that domain-specific layers cannot be forgotten.
-    """
-
-    def __init__(self, trunk: Trunk, mlp: Head, architecture: str, options: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.trunk = trunk
-        self.mlp = mlp
-        self.architecture = architecture  # its name in the registry
-        self.options = dict(options)  # with which the registry builds it again
-        self._prepared: dict[tuple[Domain, Backend], WindowFunction] = {}
-
-    def forward(self, clips: Tensor, domain: Domain = "continuous") -> Tensor:
-        """Clips to (B, D) embeddings of unit norm.
-
-        Args:
-            clips: (B, 3, F, H, W) in [-0.5, 0.5] for an rgb trunk, (B, F, J, C) for a landmark trunk.
-            domain: where the clips come from; it matters only to an encoder with domain-specific layers.
-        """
-        embeddings: Tensor = self.mlp(self.features(clips, domain), domain)
-        return embeddings
-
-    def features(self, clips: Tensor, domain: Domain) -> Tensor:
-        """(B, ...) clips to (B, 1024) features of the trunk, by the layers of `domain`."""
-        with use_domain(self.trunk, check_domain(domain)):
-            features: Tensor = self.trunk(clips)
-        return features
-
-    def window_features(self, domain: Domain = "continuous", examples: Examples | None = None) -> WindowFunction:
-        """As `Trunk.window_features`, by the layers of `domain`; of the weights as they are now.
-
-        A backend that takes long to prepare is prepared once: of the weights as they were then.
-        """
-        key = domain, self.trunk.backend
-        compute = self._prepared.get(key)
-        if compute is None:
-            with use_domain(self.trunk, check_domain(domain)):
-                compute = self.trunk.window_features(examples)  # it may hold a copy of the trunk, with its domain
-            if self.trunk.backend.has_fixed_shapes:
-                self._prepared[key] = compute  # preparing takes long, and such a backend is for weights that stay
-
-        def features(frames: Tensor, starts: Sequence[int]) -> Tensor:
-            with use_domain(self.trunk, domain):
-                return compute(frames, starts)
-
-        return features
-
-    def frame_codes(self, frames: Tensor, domain: Domain) -> Tensor:
-        """As `Trunk.frame_codes`, by the layers of `domain`."""
-        with use_domain(self.trunk, check_domain(domain)):
-            return self.trunk.frame_codes(frames)
-
-    def contract(self, *, fps: float = 25.0, threshold: float = 0.7) -> Contract:
-        """Say what this network sees and gives."""
-        trunk = self.trunk
-        shape: dict[str, Any] = {**trunk.input_shape(), "codes": trunk.codes}
-        return Contract(trunk.kind, trunk.frames, fps, self.mlp.dimension, threshold=threshold, **shape)
+logger = logging.getLogger(__name__)
+licence_logger = logging.getLogger("signspot.licence")  # the command line shows it, whatever else it shows
 
 
-def find_device(name: str) -> torch.device:
-    """The device of a name, as `backends.find_backend`; how it runs there is left out.
-
-    Raises:
-        OptionsError: there is no such device on this computer.
-    """
-    return find_backend(name).device
+def shipped() -> list[str]:
+    """The names of the encoders that come with the package."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
 
 
-def make_encoder(
-    name: str,
-    module: SignEncoder,
-    *,
-    fps: float = 25.0,
-    threshold: float = 0.7,
-    card: Mapping[str, Any] | None = None,
-) -> Encoder:
-    """Make an encoder of a network as it is now, set to evaluation.
+def open_encoder(name_or_path: str | PathLike[str] | None, cache: Path | None, *, device: str = "cpu") -> Encoder:
+    """As `checkpoints.load_encoder`, but the network of one that was loaded before is built only when it is needed.
 
     Args:
-        name: what people call it.
-        module: the network.
-        fps: the frame rate that it was trained on.
-        threshold: the score from which a window counts as a spotting by default.
-        card: what people should know about the weights.
+        name_or_path: as there.
+        cache: the cache folder, in which it is noted which files were loaded; None: it is loaded now.
+        device: as there; anything but "cpu" needs the network at once.
     """
-    module.trunk.optimise()
-    contract = module.contract(fps=fps, threshold=threshold)
-    return Encoder(name, contract, Built(module.eval()), content_hash(module, contract), dict(card or {}))
+    path = find_weights(name_or_path)
+    entry = None if cache is None or device != "cpu" else _entry(cache, path)
+    known = None if entry is None else _recall(entry, path)
+    if known is not None:
+        log_licence(known.name, str(known.card.get("licence") or ""))
+        return known
+    from signspot.models.checkpoints import load_encoder
+
+    encoder = load_encoder(name_or_path, device=device)
+    if entry is not None:
+        _note(entry, encoder)
+    return encoder
 
 
-def content_hash(module: SignEncoder, contract: Contract) -> str:
-    """Name all that decides the embeddings by 16 hex digits.
+@dataclass(frozen=True, slots=True)
+class _Unbuilt:
+    """A network that is built, and checked again, when it is needed."""
 
-    One hash promises the same numbers to the rounding of float32, on every processor and exact device (`cpu`,
-    `cpu-compiled`, `openvino`, `cuda`, `mps`) and with any number of threads, which decides the last digits of sums
-    only. What computes in fewer bits gets a hash of its own (`Encoder.to`), which promises the same weights, precision
-    and calibration; its numbers agree between processors to the rounding of that precision.
+    path: str
+    hash: str  # that it must have
 
-    The threshold is left out, so that a track stays valid when an encoder is calibrated anew; so is the count
-    of batches that a batch norm has seen. Weights count as float32, whatever the file holds.
-    """
-    counted = {key: value for key, value in asdict(contract).items() if key != "threshold"}
-    digest = hashlib.sha256(json.dumps([module.architecture, counted], sort_keys=True).encode())
-    for name, tensor in sorted(module.state_dict().items()):
-        if not name.endswith("num_batches_tracked"):
-            digest.update(f"{name} {tuple(tensor.shape)}\n".encode())
-            digest.update(tensor.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
-    for setting in [*module.mlp.settings(), *module.trunk.settings()]:
-        digest.update(f"{setting}\n".encode())
-    return digest.hexdigest()[:16]
+    def __call__(self) -> "SignEncoder":
+        from signspot.models.checkpoints import load_encoder
+
+        encoder = load_encoder(self.path)
+        if encoder.hash != self.hash:
+            raise CheckpointError(f"the weights {self.path} were replaced by others meanwhile. Start again")
+        return encoder.module
+
+
+def _entry(cache: Path, path: Path) -> Path:
+    """The file that notes what weights, and the card beside them, held when they were loaded."""
+    card_file = card_beside(path)
+    card = content_digest(card_file) if path.suffix == ".safetensors" and card_file.is_file() else ""
+    made_by = text_digest(json.dumps([card, VERSION, _NETWORKS, path.name]))
+    return cache / "encoders" / f"{content_digest(path)}-{made_by}.json"
+
+
+def _recall(entry: Path, path: Path) -> Encoder | None:
+    """The encoder that was noted; None where there is no note, or one that cannot be used."""
+    try:
+        noted = parse_json(entry.read_text(encoding="utf-8"), entry.name) if entry.is_file() else None
+        if not isinstance(noted, dict) or not isinstance(noted["card"], dict):
+            return None
+        contract, name, digest = Contract(**noted["contract"]), noted["name"], noted["hash"]
+    except (OSError, ValueError, TypeError, KeyError, SignspotError) as error:
+        logger.info("an encoder is loaded anew: what was noted of it cannot be read (%s)", error)
+        return None
+    if not (isinstance(name, str) and isinstance(digest, str)):
+        return None
+    return Encoder(name, contract, _Unbuilt(str(path.absolute()), digest), digest, noted["card"])
+
+
+def _note(entry: Path, encoder: Encoder) -> None:
+    noted: dict[str, Any] = {"name": encoder.name, "hash": encoder.hash}
+    noted |= {"contract": asdict(encoder.contract), "card": dict(encoder.card)}
+    try:
+        with atomic_write(entry) as temporary:
+            temporary.write_text(json.dumps(noted, ensure_ascii=False), encoding="utf-8")
+    except OutputError as error:
+        logger.info("the cache cannot be used: %s", error)
+
+
+@cache
+def log_licence(name: str, licence: str) -> None:
+    """Say under which licence weights are; the cache makes it once per process."""
+    if licence:
+        licence_logger.info("%s: %s, see signspot models %s", name, licence, name)
+
+
+def card_beside(weights: Path) -> Path:
+    """The file of the card of a weights file; in a folder as models are published, that is config.json."""
+    published = weights.with_name("config.json")
+    return published if weights.name == PUBLISHED and published.is_file() else weights.with_suffix(".json")
+
+
+def find_weights(name_or_path: str | PathLike[str] | None) -> Path:
+    """The file that a name or a path stands for."""
+    names = shipped()
+    if name_or_path is None and DEFAULT not in names:
+        raise CheckpointError(
+            f"this copy of signspot comes without weights (models/weights/{DEFAULT}.safetensors is missing). "
+            "Install a release, or give the path of a weights file."
+        )
+    name = DEFAULT if name_or_path is None else name_or_path
+    if name in names:
+        return _SHIPPED / f"{name}.safetensors"
+    path = Path(name)
+    path = path / PUBLISHED if (path / PUBLISHED).is_file() else path
+    if not path.is_file():
+        problem = f"it is a folder without {PUBLISHED}" if path.is_dir() else "there is no such file"
+        known = f"Shipped: {', '.join(names)}" if names else "No weights are shipped"
+        raise CheckpointError(f"no weights at '{path}': {problem}. {known}.")
+    return path

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from signspot.errors import OptionsError
 from signspot.models import landmark_geometry as geometry
 from signspot.models.batch_norm import make_domain_specific
-from signspot.models.encoder import Examples, Trunk, WindowFunction
+from signspot.models.sign_encoder import Examples, Trunk, WindowFunction
 
 Norm = Literal["layer", "batch"]
 

@@ -14,7 +14,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import SUFFIX
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.control_characters import escape_control_characters
-from signspot.spotting.search import SearchResult
+from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting, Subtitle
 from signspot.video.clips import thumbnail
 

@@ -43,9 +43,9 @@ from signspot.models.checkpoints import (
     read_weights,
     shapes,
 )
-from signspot.models.contract import Encoder
-from signspot.models.encoder import SignEncoder
+from signspot.models.encoder import Encoder
 from signspot.models.registry import build
+from signspot.models.sign_encoder import SignEncoder
 from signspot.types import Segment
 
 FPS = 25.0

@@ -16,7 +16,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import FormatError, OutputError
 from signspot.landmarks.features import CHANNELS, JOINTS
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.matching import FloatArray, fitted, warping_costs
 from signspot.types import Exemplar
 

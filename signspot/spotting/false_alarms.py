@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.matching import FloatArray, Indices, Matcher, Spans, fitted, from_strength, strength
 from signspot.spotting.peaks import CurveBlock, curve_blocks, peaks_of_curves
 from signspot.types import Track

@@ -20,12 +20,12 @@ from signspot.errors import EncoderMismatchError, OptionsError, OutputError, Sig
 from signspot.io.files import cache_folder, content_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
-from signspot.models.contract import Encoder, open_encoder
+from signspot.models.encoder import Encoder, open_encoder
 from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, score_calibration
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card
 from signspot.spotting.matching import cost_to_score, exemplar_scores, fitted, strength, warping_costs
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Search, SearchResult, WordScores
+from signspot.spotting.track_search import SearchResult, TrackSearch, WordScores
 from signspot.types import Exemplar, Segment, Spotting, Track
 
 logger = logging.getLogger(__name__)
@@ -131,21 +131,21 @@ class Spotter:
     def best_locations(self, track: Track, gallery: Gallery, within: Sequence[Segment]) -> list[dict[str, Spotting]]:
         """The best location of every word in some segments of a track, as `search` finds it, without rates."""
         options = SpotOptions(threshold=0.0)
-        search = Search(track, Windows.of(track), options, 0.0, self._decoys, self._calibration.scale)
+        search = TrackSearch(track, Windows.of(track), options, 0.0, self._decoys, self._calibration.scale)
         return [search.best_locations(gallery, segment) for segment in within]
 
     def word_scores(self, track: Track, gallery: Gallery, options: SpotOptions) -> WordScores:
         """The best score of each word at every time step of a track, as `search` compares them."""
         return self._search(track, Windows.of(track), gallery, options).word_scores(gallery)
 
-    def _search(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> Search:
+    def _search(self, track: Track, windows: Windows, gallery: Gallery, options: SpotOptions) -> TrackSearch:
         fallback = self.threshold(replace(options, threshold=None), len(gallery.words))
         by_codes = gallery.codes is not None
         cache = TrackCache()
         if len(windows.times) == len(track):
             by_codes = by_codes and options.match != "embedding"
             cache = self._last_track.cache(track, by_codes=by_codes, mirror=options.mirror)
-        return Search(track, windows, options, fallback, self._decoys, self._calibration.scale, cache)
+        return TrackSearch(track, windows, options, fallback, self._decoys, self._calibration.scale, cache)
 
     @cached_property
     def _last_track(self) -> LastTrack:

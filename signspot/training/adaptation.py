@@ -14,7 +14,7 @@ from signspot.corpus.corpus import Corpus, with_split
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.io.progress import Stage, quiet
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.options import MatchBy
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import (

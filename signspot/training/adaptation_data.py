@@ -28,8 +28,8 @@ from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.spotting.decoys import alignment_scale
 from signspot.spotting.options import MatchBy, SpotOptions
 from signspot.spotting.peaks import curve_blocks
-from signspot.spotting.search import Search
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import TrackSearch
 from signspot.training.configuration import check_numbers
 from signspot.training.items import SubtitlesOfVideos, read_words
 from signspot.types import Grid, Label, Segment, Track
@@ -367,7 +367,7 @@ def _scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """(T,) moments around a span and (T, K) the score of every word at each."""
     scale = alignment_scale(spotter.encoder)
-    search = Search(track, Windows.of(track), SpotOptions(match=match), 1.0, None, scale)
+    search = TrackSearch(track, Windows.of(track), SpotOptions(match=match), 1.0, None, scale)
     matcher = search.matcher(gallery, span)
     return matcher.times, np.concatenate([block.scores for block in curve_blocks(matcher, gallery)]).T
 

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from signspot.corpus.corpus import Corpus
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
-from signspot.models.contract import Encoder
-from signspot.models.encoder import find_device, make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.models.registry import build
+from signspot.models.sign_encoder import find_device, make_encoder
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
 from signspot.training.items import Item, TrainingSubset, find_training_subset

@@ -25,10 +25,10 @@ from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.landmarks.landmarks import Landmarks
 from signspot.losses.alignment import warping_cost
-from signspot.models.contract import Encoder
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, describe
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.matching import warping_costs
 from signspot.training.configuration import Compute, check_numbers, plain_values
 from signspot.training.distributed import ALONE, Group

@@ -21,9 +21,9 @@ from signspot.errors import OptionsError
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
-from signspot.models.encoder import SignEncoder
 from signspot.models.landmark_trunk import LandmarkOptions
 from signspot.models.registry import build
+from signspot.models.sign_encoder import SignEncoder
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import (
     RecogniserScores,

@@ -32,7 +32,7 @@ from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.training.distributed import current_group
 from signspot.training.run_folder import open_array
 from signspot.types import Exemplar, Grid, Segment

@@ -34,8 +34,8 @@ from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
 from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import SearchResult
 from signspot.spotting.spotter import Spotter, load
+from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import ServedFolder, VideoFile
 from signspot.web.verification import Queues

@@ -16,7 +16,7 @@ from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.tasks import EmbeddedWord, WordSearcher, join_words
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Segment, Track
 from signspot.words.match import Form

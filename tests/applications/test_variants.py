@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.lookup import draw_lookup, look_up
+from signspot.applications.identification import draw_identification, identify_sign
 from signspot.applications.variants import cluster, draw_costs, find_use, find_variants, write_variants_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
@@ -16,11 +16,11 @@ from signspot.spotting.spotter import Spotter
 
 def test_a_sign_is_found_and_drawn(spotter: Spotter, gallery: Gallery, clip: tuple[str, Path], tmp_path: Path) -> None:
     word, path = clip
-    found = look_up(spotter, path, gallery, 4)
+    found = identify_sign(spotter, path, gallery, 4)
     assert found.matches[0].word == word
     assert [match.word for match in found.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
     assert set(found.signs) == {match.exemplar for match in found.matches}
-    assert save_figure(draw_lookup(found), tmp_path / "look.png").stat().st_size > 10_000
+    assert save_figure(draw_identification(found), tmp_path / "look.png").stat().st_size > 10_000
 
 
 def test_groups_are_joined_by_mean_cost() -> None:

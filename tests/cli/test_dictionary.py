@@ -173,7 +173,7 @@ def test_a_model_shows_its_card(signspot: Call, corner: Path) -> None:
 
 
 def test_the_licence_of_weights_is_shown_once(signspot: Call, corner: Path) -> None:
-    from signspot.models.contract import log_licence
+    from signspot.models.encoder import log_licence
 
     line = "landmark: CC BY-NC-SA 4.0, see signspot models landmark"
     log_licence.cache_clear()  # other tests of this process may have loaded it

@@ -17,9 +17,9 @@ import torch
 from signspot.corpus.corpus import open_corpus
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.encoder import make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.training import embedding_mlp
 from signspot.training.item_batches import ItemBatches, ItemBatchOptions
 from signspot.training.items import ItemOptions, find_training_subset

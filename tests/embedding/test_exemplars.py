@@ -14,9 +14,9 @@ from signspot.embedding.windows import embed
 from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.batch_norm import DomainBatchNorm
-from signspot.models.contract import Encoder
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.types import Exemplar
 
 SMALL = {"width": 32, "hand_width": 16, "part_width": 8, "last_width": 32}

@@ -16,9 +16,9 @@ from signspot.embedding.windows import SourceEmbedder, embed
 from signspot.errors import EmptyVideoError, NoHandsError, NoPersonError, OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.models.contract import Encoder
-from signspot.models.encoder import SignEncoder, Trunk, make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.mlp import UnitNorm
+from signspot.models.sign_encoder import SignEncoder, Trunk, make_encoder
 from signspot.types import Grid
 
 

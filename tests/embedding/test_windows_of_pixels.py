@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from signspot.embedding.windows import SourceEmbedder
 from signspot.errors import EmptyVideoError
-from signspot.models.contract import Encoder
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.types import Grid
 
 

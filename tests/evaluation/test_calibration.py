@@ -8,7 +8,7 @@ import pytest
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.evaluation.calibration import FalseAlarms, false_alarms
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.spotting.false_alarms import threshold_by_card
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Grid, Track

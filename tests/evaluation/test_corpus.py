@@ -17,12 +17,12 @@ from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError
 from signspot.evaluation.corpus import LOWEST, evaluate_corpus, part_to_test, score
 from signspot.metrics.detection import Detection
-from signspot.models.contract import Encoder
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.options import SpotOptions
-from signspot.spotting.search import Search, SearchResult
 from signspot.spotting.spotter import Spotter
+from signspot.spotting.track_search import SearchResult, TrackSearch
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
@@ -58,7 +58,7 @@ def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dic
             height = 1 - np.abs(grid.times - sign.segment.middle) / max(sign.segment.duration, 0.1)
             seen[inside, words.index(sign.word)] = height[inside]
         track = Track(seen / np.linalg.norm(seen, axis=1, keepdims=True), grid, "perfect", name)
-        found[name] = Search(track, Windows.of(track), SpotOptions(threshold=LOWEST), LOWEST).run(gallery)
+        found[name] = TrackSearch(track, Windows.of(track), SpotOptions(threshold=LOWEST), LOWEST).run(gallery)
     return gallery, found
 
 

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 from signspot.errors import CheckpointError, OptionsError, UnsafeFileError
-from signspot.models import contract
+from signspot.models import encoder as encoders
 from signspot.models.checkpoints import (
     load_encoder,
     read_weights,
@@ -28,9 +28,9 @@ from signspot.models.checkpoints import (
     to_public,
     without_wrappers,
 )
-from signspot.models.contract import shipped
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import shipped
 from signspot.models.mlp import UnitNorm
+from signspot.models.sign_encoder import make_encoder
 from tests.fixtures.pickles import bombs, torch_zip
 
 SMALL = {"features": 32, "hand_width": 8, "part_width": 8, "width": 16, "last_width": 16, "hidden": 16, "dimension": 8}
@@ -269,7 +269,7 @@ def test_loading_leaves_random_numbers_alone(tmp_path, encoder):
 
 
 def test_shipped_weights_load_by_name_and_none_is_the_default(tmp_path, encoder, monkeypatch):
-    monkeypatch.setattr(contract, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(encoders, "_SHIPPED", tmp_path)
     save_encoder(encoder, tmp_path / "landmark.safetensors")
     save_encoder(encoder, tmp_path / "another.safetensors")
     assert shipped() == ["another", "landmark"]
@@ -277,7 +277,7 @@ def test_shipped_weights_load_by_name_and_none_is_the_default(tmp_path, encoder,
 
 
 def test_a_copy_without_weights_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(contract, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(encoders, "_SHIPPED", tmp_path)
     assert shipped() == []
     with pytest.raises(CheckpointError):
         load_encoder()

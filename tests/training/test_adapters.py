@@ -8,9 +8,9 @@ from signspot.corpus.corpus import Corpus
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder
-from signspot.models.contract import Encoder
-from signspot.models.encoder import make_encoder
+from signspot.models.encoder import Encoder
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.spotter import Spotter
 from signspot.training.adapters import AdapterChoice, Adapters, adapt_gallery, adapt_track, fold, frame_coder
 

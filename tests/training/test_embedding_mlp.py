@@ -14,9 +14,9 @@ from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Batch, info_nce, watch_lookup, watch_read_lookup
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.encoder import make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp
 from signspot.models.registry import build
+from signspot.models.sign_encoder import make_encoder
 from signspot.training.embedding_mlp import (
     batch_loss,
     fold_standard,

@@ -121,7 +121,7 @@ class WordScores:
 
 
 @dataclass(frozen=True)
-class Search:
+class TrackSearch:
     """A track that is searched: windows and frames, the decoys, and how to decide."""
 
     track: Track

@@ -15,10 +15,10 @@ from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.contract import Encoder
+from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.spotting import search
+from signspot.spotting import track_search
 from signspot.spotting.decoys import DecoySet, decoys_of
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache
 from signspot.spotting.matching import AlignmentMatcher
@@ -298,7 +298,7 @@ def test_decoys_of_a_long_video_are_searched_in_a_sample_of_it(
     spotter: Spotter, gallery: Gallery, long_track: Track, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = spotter.spot(long_track, gallery, threshold=0.3)
-    monkeypatch.setattr(search, "_SAMPLE", 45.0)
+    monkeypatch.setattr(track_search, "_SAMPLE", 45.0)
     some = Spotter(spotter.encoder).spot(long_track, gallery, threshold=0.3)
     assert [hit.time for hit in some] == [hit.time for hit in every]
     pairs = zip(every, some, strict=True)

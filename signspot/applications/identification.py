@@ -19,7 +19,7 @@ from signspot.spotting.spotter import Match, Spotter
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class Identification:
     """Words that a sign may be."""
 
     clip: str
@@ -28,9 +28,9 @@ class Lookup:
     signs: Mapping[str, Frames]  # of the best exemplars by their ids, as they matched: mirrored or not
 
 
-def look_up(
+def identify_sign(
     spotter: Spotter, clip: Source, gallery: Gallery, top: int = 10, options: SpotOptions | None = None
-) -> Lookup:
+) -> Identification:
     """Say which words an isolated sign may be, and gather what a plot of the answer shows.
 
     Raises:
@@ -44,23 +44,23 @@ def look_up(
     signs = read_signs(spotter, (by_id[match.exemplar] for match in matches))
     mirrored = {match.exemplar for match in matches if match.mirrored}
     as_matched = {name: mirror_features(frames) if name in mirrored else frames for name, frames in signs.items()}
-    return Lookup(Path(SignPlace(clip).name).stem, matches, sign, as_matched)
+    return Identification(Path(SignPlace(clip).name).stem, matches, sign, as_matched)
 
 
 _MOST_ROWS = 6
 
 
-def draw_lookup(lookup: Lookup) -> Figure:
+def draw_identification(identification: Identification) -> Figure:
     """The clip at some moments in the first row, then the nearest words with their best exemplars and scores."""
-    rows = [match for match in lookup.matches if match.exemplar in lookup.signs][:_MOST_ROWS]
+    rows = [match for match in identification.matches if match.exemplar in identification.signs][:_MOST_ROWS]
     size = (2.4 + 1.25 * MOMENTS, 1.35 * (1 + len(rows)))
     figure = Figure(figsize=size, dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
     grid: Any = figure.subplots(1 + len(rows), 1 + MOMENTS, squeeze=False)
-    _name(grid[0, 0], lookup.clip, "what is it?")
-    draw_strip(grid[0, 1:], lookup.sign, "#1b1b1b")
+    _name(grid[0, 0], identification.clip, "what is it?")
+    draw_strip(grid[0, 1:], identification.sign, "#1b1b1b")
     for number, match in enumerate(rows, 1):
         _name(grid[number, 0], match.word, f"score {match.score:.2f}" + (", mirrored" if match.mirrored else ""))
-        draw_strip(grid[number, 1:], lookup.signs[match.exemplar], COLOURS[(number - 1) % len(COLOURS)])
+        draw_strip(grid[number, 1:], identification.signs[match.exemplar], COLOURS[(number - 1) % len(COLOURS)])
     return figure
 
 
