@@ -15,9 +15,9 @@ from time import process_time
 from benchmarks.isolation import Call, Measurement, run_on
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob as Annotation
 from signspot.annotation.run import annotate
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.io.processes import WorkerPool
 from signspot.io.progress import Progress, silent
 from signspot_synthetic.corpus_plan import CorpusOptions

@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.corpus.corpus import Corpus, Layout, open_corpus, write_json
 from signspot.corpus.truth import SignTruth, write_records
 from signspot.dictionary.dictionary import Dictionary

@@ -29,7 +29,7 @@ from signspot_synthetic.body.mouthing import MouthedWord, MouthHabits, habits_of
 from signspot_synthetic.body.signers import Role, Signer, make_signer
 from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION
-from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 

@@ -1,8 +1,8 @@
 # The public names, each spelled once: type checkers read this file, and `__init__.py` loads from it.
 from . import errors as errors
-from .annotation.options import AnnotateOptions as AnnotateOptions
 from .annotation.run import AnnotationJob as AnnotationJob
 from .annotation.run import annotate as annotate
+from .annotation.run_options import AnnotateOptions as AnnotateOptions
 from .corpus.corpus import Corpus as Corpus
 from .corpus.corpus import open_corpus as open_corpus
 from .dictionary.dictionary import Dictionary as Dictionary

@@ -13,11 +13,12 @@ import numpy as np
 from signspot.corpus.truth import Splits, WordSplit, split_words
 from signspot.errors import OptionsError
 from signspot_synthetic.body.signers import Role, Signer, make_signers
-from signspot_synthetic.knobs import Knobs, named_rng
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.english import EnglishWord, as_english, english_words, vocabulary
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
 from signspot_synthetic.language.sentences import GESTURES, Interpreter, SentenceWriter
+from signspot_synthetic.random_streams import named_rng
 
 SHORTEST_VIDEO = 6.0  # seconds
 _VARIANT_SHARES = LexiconOptions().variant_shares

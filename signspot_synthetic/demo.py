@@ -27,8 +27,9 @@ from signspot.types import Segment, Spotting
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Camera, Role, Signer, make_signer
 from signspot_synthetic.camera import project
-from signspot_synthetic.knobs import Knobs, named_rng
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
+from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 

@@ -15,9 +15,9 @@ from signspot_synthetic.body.motion import FPS, Motion, continuous, isolated
 from signspot_synthetic.body.signers import Signer
 from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_plan import CorpusPlan, ExemplarPlan, VideoPlan
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.sentences import Gloss, Sentence
 from signspot_synthetic.language.subtitles import CueText, cut_into_cues, sound_captions, time_cues
+from signspot_synthetic.random_streams import named_rng
 
 _MOUTHED = 0.58  # of the signs that have a word, on average
 _FOUND = 0.75  # of the mouthed signs in a subtitle

@@ -24,9 +24,9 @@ from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Camera, Role, make_signers
 from signspot_synthetic.camera import project
 from signspot_synthetic.corpus_plan import CorpusPlan, VideoPlan
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
 from signspot_synthetic.performance import perform_video
+from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import Appearance, make_appearance
 from signspot_synthetic.render.canvas import Image
 from signspot_synthetic.render.render import render

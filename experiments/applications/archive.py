@@ -23,7 +23,7 @@ from signspot.types import Grid, Track
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera import observe, project
-from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.random_streams import named_rng
 
 _TRACK = 100_000  # windows of one track
 _TOP = 160  # groups of windows per query: what 20 locations of a word take

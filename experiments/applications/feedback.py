@@ -48,9 +48,9 @@ from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter, load
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon, change_one
 from signspot_synthetic.language.phonology import PLACES, Hands, Region, Sign
+from signspot_synthetic.random_streams import named_rng
 
 EXEMPLARS = 3
 _FIELDS = {"location": "place"}  # of a synthetic sign, where it is not called as the error

@@ -33,7 +33,7 @@ from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
 from signspot.training.recogniser import RecogniserConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot_synthetic.corpus_plan import CorpusOptions
-from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.difficulty_knobs import Knobs
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from experiments.paper.page import Claim, Column, Row, Table
 from experiments.paper.setup import OtherLabels, ReproductionSize, Setup
 from experiments.paper.tables import LOOK_UP_ALL, TRUNK_ALONE, RecipeRow, recipe_row
 from signspot.annotation.engines import HereEngine
-from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.corpus.corpus import Corpus, open_corpus, write_json
 from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.errors import OptionsError
@@ -45,8 +45,9 @@ from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.sign_clips import Augmentation, ClipOptions, collect_signs
 from signspot.types import Label, LabelSource, TimeMeaning
 from signspot_synthetic.corpus_plan import CorpusOptions
-from signspot_synthetic.knobs import Knobs, named_rng
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.english import vocabulary
+from signspot_synthetic.random_streams import named_rng
 
 LOOSE, MIDDLE, STRICT = 0.8, 0.86, 0.9  # thresholds of D, on the scale of the shipped encoder
 STORY_THRESHOLD = 0.7  # the paper's (Sec. 4.5): its encoder and the one of the story are of one kind

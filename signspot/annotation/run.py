@@ -15,19 +15,8 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from signspot.annotation.engines import Engine, raise_if_fatal
-from signspot.annotation.options import AnnotateOptions, RunOptions
-from signspot.annotation.plan import (
-    MatchedSubtitles,
-    ResultKey,
-    VideoUnit,
-    WordFinder,
-    find_mentions,
-    gone_words,
-    match_subtitles,
-    plan_unit,
-    sample_negatives,
-)
 from signspot.annotation.records import BELOW, SOURCE, Candidate, Findings, VideoRecord
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.annotation.statistics import spottings
 from signspot.annotation.store import TIMEOUT, Store, open_store
 from signspot.annotation.tasks import (
@@ -40,6 +29,17 @@ from signspot.annotation.tasks import (
     mouth_unit,
     word_digests,
     write_gallery,
+)
+from signspot.annotation.video_units import (
+    MatchedSubtitles,
+    ResultKey,
+    VideoUnit,
+    WordFinder,
+    find_mentions,
+    gone_words,
+    match_subtitles,
+    plan_unit,
+    sample_negatives,
 )
 from signspot.corpus.corpus import Corpus, CorpusProblem, Footage, FootageListing, open_corpus
 from signspot.dictionary.dictionary import Dictionary

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.annotation.plan import SubtitleMention, find_mentions, match_subtitles
+from signspot.annotation.video_units import SubtitleMention, find_mentions, match_subtitles
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError

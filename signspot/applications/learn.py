@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from signspot.annotation.engines import Engine
-from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, RunReport, annotate, annotate_mouthings
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.corpus.corpus import Corpus, open_corpus, with_split
 from signspot.corpus.labels import are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels, write_records

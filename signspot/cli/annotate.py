@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.annotation.options import AnnotateOptions, RunOptions
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.cli.console import bar, claim_outputs, count, log, print_line
 from signspot.cli.options import Confirmed, EncoderName, Fields, derive_options, settings
 

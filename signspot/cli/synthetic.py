@@ -9,7 +9,7 @@ import typer
 from signspot.cli.console import bar, open_outputs, print_line
 
 if TYPE_CHECKING:
-    from signspot_synthetic.knobs import Knobs
+    from signspot_synthetic.difficulty_knobs import Knobs
 
 app = typer.Typer(help="Seeded synthetic signing with exact truth.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -93,7 +93,7 @@ def read_knobs(texts: list[str]) -> "Knobs":
     from difflib import get_close_matches
 
     from signspot.errors import OptionsError
-    from signspot_synthetic.knobs import Knobs
+    from signspot_synthetic.difficulty_knobs import Knobs
 
     values: dict[str, float] = {}
     names = [field.name for field in fields(Knobs)]
@@ -128,7 +128,7 @@ def lips(
 
     Example: signspot synthetic lips lips/ --train 2000 --signers 1000 --workers 2
     """
-    from signspot_synthetic.lips import LipsOptions, make_lips_corpus
+    from signspot_synthetic.lips_corpus import LipsOptions, make_lips_corpus
 
     options = LipsOptions(train, validation, test, seconds, signers, mouthing, seed=seed)
     with bar("lips", "clips") as progress:

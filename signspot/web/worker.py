@@ -308,8 +308,8 @@ def _prepare(work: _Job, spec: Mapping[str, Any]) -> str:
 
 def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
     """An annotation run of the whole folder, as `signspot annotate` makes it."""
-    from signspot.annotation.options import AnnotateOptions
     from signspot.annotation.run import AnnotationJob, annotate
+    from signspot.annotation.run_options import AnnotateOptions
     from signspot.io.processes import WorkerPool
 
     out = work.folder.new_file(f"{RUNS}/{spec['name']}", "the run")

@@ -22,7 +22,7 @@ from signspot_synthetic.geometry import (
     reachable,
     smoothed,
 )
-from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.random_streams import named_rng
 
 LIP_POINTS = 40
 EARS = np.array([[0.076, 0.0, 0.005], [-0.076, 0.0, 0.005]])  # left and right, from the head's centre

@@ -23,7 +23,6 @@ from signspot_synthetic.geometry import (
     rotate,
     slerp,
 )
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LETTERS, place_outward, turned
 from signspot_synthetic.language.phonology import (
     PLACES,
@@ -42,6 +41,7 @@ from signspot_synthetic.language.phonology import (
     joint_angles,
 )
 from signspot_synthetic.language.phonology import Symmetry as Sym
+from signspot_synthetic.random_streams import named_rng
 
 POSITION, TURN, OFFSET, ANGLES = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 30)
 """A hand's state, 30 numbers: the place of its contact point, its turn (a quaternion), where the contact point is

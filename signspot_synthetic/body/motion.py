@@ -25,8 +25,8 @@ from signspot_synthetic.body.gestures import (
 )
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
 from signspot_synthetic.body.signers import Handedness, Signer
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.geometry import Array, aligned, frame, matrix, normalised, quaternion, slerp
-from signspot_synthetic.knobs import Knobs
 from signspot_synthetic.language.phonology import Hands, Local, PathKind, Sign
 
 _STROKE = {PathKind.NONE: 0.42, PathKind.CIRCLE: 0.60, PathKind.ARC: 0.58, PathKind.ZIGZAG: 0.80}

@@ -12,7 +12,7 @@ from signspot.mouthing.visemes import is_vowel, pronounce
 from signspot.types import Segment
 from signspot_synthetic.body.signers import Signer
 from signspot_synthetic.geometry import Array
-from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.random_streams import named_rng
 
 # opening, width, protrusion, pressing; how long against the mean
 _SHAPES: dict[str, tuple[float, float, float, float, float]] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from signspot.errors import OptionsError
 from signspot_synthetic.geometry import MEAN, HandBuild, Proportions
-from signspot_synthetic.knobs import named_rng, named_seed
+from signspot_synthetic.random_streams import named_rng, named_seed
 
 
 @dataclass(frozen=True, slots=True)

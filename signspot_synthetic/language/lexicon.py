@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from signspot.errors import OptionsError, UnknownWordError
+from signspot_synthetic.data import read_table
 from signspot_synthetic.geometry import MEAN, ArmBuild, Array, elbow_of, frame, possible_hand, reachable
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.phonology import (
     BASE_SHAPES,
     HANDSHAPES,
@@ -30,7 +30,7 @@ from signspot_synthetic.language.phonology import (
     Sign,
     Symmetry,
 )
-from signspot_synthetic.tables import read_table
+from signspot_synthetic.random_streams import named_rng
 
 Choice = TypeVar("Choice")
 Weighted = Sequence[tuple[Choice, float]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot_synthetic.tables import read_table
+from signspot_synthetic.data import read_table
 
 ANGLES = 20
 """Angles of a hand: thumb (radial, palmar, knuckle, tip), then for each finger (spread, knuckle, middle, tip)."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language import english as numerals
 from signspot_synthetic.language.english import (
     VERBS,
@@ -23,6 +22,7 @@ from signspot_synthetic.language.english import (
     present,
     superlative,
 )
+from signspot_synthetic.random_streams import named_rng
 
 POINT = "(point)"  # the sign of a pronoun; no dictionary lists it
 TIME, PLACE, TOPIC, AGENT, ACTION, MANNER, NEGATION, QUERY = range(8)  # the order in which signers sign

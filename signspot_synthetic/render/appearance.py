@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
-from signspot_synthetic.tables import read_table
+from signspot_synthetic.data import read_table
 
 Colour = tuple[int, int, int]  # RGB, 0-255
 Hair = Literal["short", "cropped", "long", "bob", "bun", "curly", "bald", "headscarf"]

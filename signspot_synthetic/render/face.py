@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.landmarks.landmarks import LIP_ARCS
+from signspot_synthetic.data import read_table
 from signspot_synthetic.render.appearance import Appearance, Hair
 from signspot_synthetic.render.canvas import Canvas, Floats, Paint, mix, point
 from signspot_synthetic.render.figure import EARS, Figure
-from signspot_synthetic.tables import read_table
 
 _SIZE = 96  # of the relief's texture; eyes and mouth lie at the three points below
 _ANCHORS = np.array([[0.31, 0.42], [0.69, 0.42], [0.5, 0.76]], np.float32)

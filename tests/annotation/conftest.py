@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.store import dump, open_store
 from tests.fixtures.annotation import HereEngine
 

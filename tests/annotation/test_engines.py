@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from signspot.annotation.engines import Engine, RayEngine, raise_if_fatal
-from signspot.annotation.options import RunOptions
-from signspot.annotation.plan import VideoUnit
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.annotation.run_options import RunOptions
+from signspot.annotation.video_units import VideoUnit
 from signspot.errors import EngineError, MissingExtraError, OptionsError, OutputError, VideoError
 from signspot.io.processes import ATTEMPTS, Failure, WorkerPool
 from tests.annotation.conftest import OPTIONS, assert_same_to_rounding, lines

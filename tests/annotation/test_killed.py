@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.options import RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.annotation.run_options import RunOptions
 from signspot.annotation.store import open_store
 from tests.annotation.conftest import OPTIONS, lines
 
@@ -20,8 +20,8 @@ DIES = """
 import os, sys
 from pathlib import Path
 from signspot.annotation.engines import HereEngine
-from signspot.annotation.options import AnnotateOptions, RunOptions
-from signspot.annotation.plan import VideoUnit
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
+from signspot.annotation.video_units import VideoUnit
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
 from signspot.io.processes import WorkerPool
 

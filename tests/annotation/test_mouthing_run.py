@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.options import AnnotateOptions, RunOptions
-from signspot.annotation.plan import VideoUnit
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings, mouthings
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.annotation.store import dump, open_store
+from signspot.annotation.video_units import VideoUnit
 from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks

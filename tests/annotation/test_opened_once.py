@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.annotation.options import AnnotateOptions, RunOptions
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
+from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.opening import open_dictionary
 from tests.fixtures.opened import counting

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
-from signspot.annotation.plan import VideoUnit
 from signspot.annotation.run import AnnotationJob, RunReport, annotate, cache_of
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.store import dump, open_store
+from signspot.annotation.video_units import VideoUnit
 from signspot.dictionary.json_file import save_dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError

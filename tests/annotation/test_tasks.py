@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.annotation.options import AnnotateOptions
-from signspot.annotation.plan import SubtitleMention, VideoUnit
 from signspot.annotation.records import Candidate, SubtitleQuery
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.tasks import EmbeddedWord, WordSearcher, join_words
+from signspot.annotation.video_units import SubtitleMention, VideoUnit
 from signspot.embedding.exemplars import Gallery
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder

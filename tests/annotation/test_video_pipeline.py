@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from signspot.annotation.options import AnnotateOptions
 from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.store import open_store
 from signspot.io.processes import WorkerPool
 from signspot.landmarks.pose_file import write_landmarks
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera import project
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 from tests.annotation.conftest import lines

@@ -33,8 +33,8 @@ from signspot.types import Grid, Track
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera import project
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
 
 PRODUCT = 128 * 2**-23  # rounding of a product of two unit vectors of up to 128 numbers in 32 bits

@@ -26,8 +26,8 @@ from signspot.types import Segment, Subtitle
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera import project
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
 
 SPAN = Segment(0, 30)

@@ -28,7 +28,7 @@ from signspot.io.files import text_digest
 from signspot.io.processes import WorkerPool
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
-from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.difficulty_knobs import Knobs
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.corpora import TINY
 

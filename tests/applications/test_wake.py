@@ -37,8 +37,8 @@ from signspot.types import Exemplar, Segment
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.camera import project
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
 
 Stream = tuple[Landmarks, Segment, list[Landmarks]]

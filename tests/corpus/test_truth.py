@@ -21,8 +21,8 @@ from signspot.corpus.truth import (
 )
 from signspot.errors import FormatError
 from signspot.types import Label, LabelSource
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.english import vocabulary
+from signspot_synthetic.random_streams import named_rng
 
 RECORDS = [
     SignTruth("v", 0, "ice cream", 1.0, 1.4, "2", "s", ("ice-cream-1",), True, False, True, None),

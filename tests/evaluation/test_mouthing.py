@@ -17,7 +17,7 @@ from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions, TemplateMatcher
 from signspot.mouthing.trials import Answers, Trial, read_lip_clips
 from signspot.mouthing.visemes import visemes_of
-from signspot_synthetic.lips import make_clip
+from signspot_synthetic.lips_corpus import make_clip
 from tests.fixtures.lips import LIPS
 
 

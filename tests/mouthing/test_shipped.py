@@ -12,7 +12,7 @@ from signspot.mouthing.lips import follow_lips
 from signspot.mouthing.spotter import MouthingSpotter
 from signspot.mouthing.trials import LipClip, answer, draw_trials, read_vocabulary
 from signspot.training.mouthing import distort_some
-from signspot_synthetic.lips import LipsOptions, make_clip
+from signspot_synthetic.lips_corpus import LipsOptions, make_clip
 
 FOLDER = Path(checkpoints.__file__).parent / "weights"
 

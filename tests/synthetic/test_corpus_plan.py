@@ -4,7 +4,7 @@ import pytest
 
 from signspot.errors import OptionsError
 from signspot_synthetic.corpus_plan import CorpusOptions
-from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.difficulty_knobs import Knobs
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shape
 from signspot_synthetic.body.signers import Role, make_signer, make_signers
 from signspot_synthetic.camera import NoiseOptions, observe, project
 from signspot_synthetic.corpus_plan import CorpusOptions, options_as_json
-from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.phonology import Sign
 
 SIGNERS = make_signers(20, 1, "test")

@@ -13,7 +13,7 @@ from signspot.errors import OptionsError
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Handedness, make_signers
 from signspot_synthetic.camera import project
-from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
 

@@ -5,8 +5,8 @@ import pytest
 
 from signspot.corpus.truth import MentionTruth, SignTruth
 from signspot.types import Label, Subtitle
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.performance import SimulatedMouthingSpotter, is_right, mouthing_rate
+from signspot_synthetic.random_streams import named_rng
 
 COUNT = 6_000
 

@@ -4,7 +4,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.english import english_words, vocabulary
 from signspot_synthetic.language.sentences import (
     GESTURES,
@@ -18,6 +17,7 @@ from signspot_synthetic.language.sentences import (
     assemble,
     write_tokens,
 )
+from signspot_synthetic.random_streams import named_rng
 
 LISTED = vocabulary(1064)
 COUNT = 3000

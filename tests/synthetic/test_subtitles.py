@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from signspot.subtitles.reading import read_vtt
 from signspot.types import Segment, Subtitle
-from signspot_synthetic.knobs import named_rng
 from signspot_synthetic.language.english import vocabulary
 from signspot_synthetic.language.sentences import SentenceWriter
 from signspot_synthetic.language.subtitles import cut_into_cues, sound_captions, time_cues, wrapped, write_vtt
+from signspot_synthetic.random_streams import named_rng
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,8 @@ from signspot.training.sign_clips import LabelledSigns
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
 from signspot_synthetic.corpus_plan import CorpusOptions
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.isolated_signs import isolated_clips
-from signspot_synthetic.knobs import Knobs
 from tests.fixtures.clips import Clips
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus

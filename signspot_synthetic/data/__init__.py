@@ -1,4 +1,4 @@
-"""Tables of the synthetic language and its signers, from `data/tables.json`."""
+"""Data of the synthetic language and its signers: English words, and the tables of `tables.json`."""
 
 import json
 from functools import cache
@@ -13,5 +13,4 @@ def read_table(name: str) -> list[Any]:
 
 @cache
 def _tables() -> dict[str, list[Any]]:
-    text = (files("signspot_synthetic") / "data" / "tables.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
+    return dict(json.loads((files(__name__) / "tables.json").read_text(encoding="utf-8")))

@@ -24,7 +24,7 @@ from signspot_synthetic.body.mouthing import MouthedWord, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
 from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_writer import claim_folder, describe_corpus, make_items
-from signspot_synthetic.knobs import named_rng
+from signspot_synthetic.random_streams import named_rng
 
 SPLITS = ("train", "validation", "test")
 _COVERS = 0.06  # per second: a hand comes before the mouth

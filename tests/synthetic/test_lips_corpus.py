@@ -9,7 +9,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.mouthing.trials import read_vocabulary
-from signspot_synthetic.lips import LipsOptions, make_clip, make_lips_corpus
+from signspot_synthetic.lips_corpus import LipsOptions, make_clip, make_lips_corpus
 from tests.fixtures.lips import LIPS
 
 

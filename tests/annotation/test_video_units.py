@@ -6,8 +6,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.annotation.options import AnnotateOptions
-from signspot.annotation.plan import (
+from signspot.annotation.report import ReportOptions
+from signspot.annotation.run_options import AnnotateOptions
+from signspot.annotation.video_units import (
     RESERVE,
     MatchedSubtitles,
     ResultKey,
@@ -19,7 +20,6 @@ from signspot.annotation.plan import (
     rotated,
     sample_negatives,
 )
-from signspot.annotation.report import ReportOptions
 from signspot.corpus.corpus import Footage
 from signspot.types import Subtitle
 from signspot.words.match import Form, WordMatcher

@@ -9,7 +9,7 @@ from signspot.errors import OptionsError
 from signspot_synthetic.body.gestures import POSITION, make_token, stroke_states
 from signspot_synthetic.body.motion import assimilate, blur, continuous, reduce_token
 from signspot_synthetic.body.signers import make_signers
-from signspot_synthetic.knobs import Knobs
+from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import HandPath, Hands, PathKind, Sign
 
