@@ -1,8 +1,8 @@
 """An archive: a folder of tracks that is searched as one, for a word or for a clip, without loading it.
 
 Embeddings stay on disk in 16 bits, memory-mapped. A coarse search finds the best windows for every query exactly; a
-quantised index, kept in the cache, lets it skip most of them. The best locations are then aligned frame by frame.
-A new video is one more file; no other is touched.
+quantised index, kept in the cache, lets it skip most of them. The videos of the best windows are then searched as every
+video is. A new video is one more file; no other is touched.
 """
 
 import logging
@@ -35,7 +35,7 @@ from signspot.errors import (
 from signspot.io.checks import check_int, check_list, check_text, parse_json
 from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Progress, silent
-from signspot.spotting.decision import decide, top_of_words
+from signspot.spotting.decision import top_of_words
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Grid, Segment, Spotting, Track
@@ -493,8 +493,8 @@ class IndexCache:
 
 
 _AROUND = 1.5  # seconds around a candidate that are searched
-TOP = 20  # spottings of each word, unless the user says else
-_SPARE = 8  # candidates for each spotting that is wanted: alignment and the decision take some away
+SEARCHED = 40  # videos that are searched for a word
+_SPARE = 8  # windows for each of them: several may lie in one video
 
 
 @dataclass(frozen=True)
@@ -733,15 +733,17 @@ def search_archive(
     threads: int = 2,
     progress: Progress = silent,
 ) -> list[Spotting]:
-    """Find words in an archive: what `Spotter.search` finds at the windows that are nearest by embedding.
+    """Find words in an archive: in each video that is searched, what `Spotter.search` finds there.
+
+    Up to `SEARCHED` videos are all searched; of more, those that are nearest to each word by the embedding of a window.
 
     Args:
         spotter: whose encoder made the archive and the gallery.
         archive: as `open_archive` gives it.
         gallery: exemplars of words, or of one clip; each row is a query of its own.
-        options: how to decide; `top` spottings of each word in all videos, 20 if it is None.
+        options: how to decide; `top` spottings of each word in all videos together.
         threads: that share the comparison.
-        progress: receives the number of words whose locations are aligned.
+        progress: receives the number of videos that are searched.
 
     Returns:
         Spottings, the best first.
@@ -750,21 +752,26 @@ def search_archive(
         EncoderMismatchError: another encoder made the archive.
     """
     chosen = options or SpotOptions()
-    top = TOP if chosen.top is None else chosen.top
-    proposed: dict[int, dict[str, list[Segment]]] = {}  # by track and word
-    for word, locations in nearest_locations(spotter, archive, gallery, _SPARE * top, threads, progress).items():
-        for number, best in locations[: 2 * top]:
-            proposed.setdefault(number, {}).setdefault(word, []).append(best.segment)
-    alone = replace(chosen, compete=False, top=None)
+    _check_encoder(spotter, archive.tracks[0].path.parent, archive.encoder)
+    numbers = nearest_videos(spotter, archive, gallery, threads)
     spottings: list[Spotting] = []
-    for number, by_word in proposed.items():
-        track, in_track = archive.tracks[number].whole(), set[Spotting]()
-        for word, segments in by_word.items():
-            for within in segments:
-                in_track |= {*spotter.search(track, gallery.of_words([word]), alone, within=within).spottings}
-        seconds = track.grid.frames / track.grid.fps
-        spottings += decide(in_track, replace(chosen, top=None), len(gallery.words), seconds)
-    return top_of_words(spottings, top)
+    for done, number in enumerate(numbers):
+        progress(done, len(numbers))
+        spottings += spotter.search(archive.tracks[number].whole(), gallery, replace(chosen, top=None)).spottings
+    progress(len(numbers), len(numbers))
+    return top_of_words(spottings, chosen.top)
+
+
+def nearest_videos(spotter: Spotter, archive: Archive, gallery: Gallery, threads: int = 2) -> list[int]:
+    """The numbers of the videos of an archive that `search_archive` searches, in order."""
+    if len(archive.tracks) <= SEARCHED:
+        return list(range(len(archive.tracks)))
+    windows = coarse_search(archive, gallery.embeddings, _SPARE * SEARCHED, threads, spotter.cache)
+    chosen: set[int] = set()
+    for rows in gallery.words.values():
+        best = windows.of_rows(rows, _SPARE * SEARCHED)
+        chosen.update(list(dict.fromkeys(number for number, _ in best))[:SEARCHED])
+    return sorted(chosen)
 
 
 def nearest_locations(
@@ -773,7 +780,6 @@ def nearest_locations(
     gallery: Gallery,
     candidates: int,
     threads: int = 2,
-    progress: Progress = silent,
 ) -> dict[str, list[tuple[int, Spotting]]]:
     """Of every word the locations that are nearest by embedding, aligned: number of the track, and location.
 
@@ -783,7 +789,6 @@ def nearest_locations(
         gallery: exemplars of words.
         candidates: windows of a word that are aligned with its exemplars.
         threads: that share the comparison.
-        progress: receives the number of words whose locations are aligned.
 
     Returns:
         By word the locations, each once, the best first; their scores are without false alarms per hour.
@@ -794,8 +799,7 @@ def nearest_locations(
     _check_encoder(spotter, archive.tracks[0].path.parent, archive.encoder)
     windows = coarse_search(archive, gallery.embeddings, candidates, threads, spotter.cache)
     located: dict[str, list[tuple[int, Spotting]]] = {}
-    for done, (word, rows) in enumerate(gallery.words.items()):
-        progress(done, len(gallery.words))
+    for word, rows in gallery.words.items():
         exemplars = gallery.of_words([word])
         aligned: dict[tuple[int, float], Spotting] = {}
         for number, window in windows.of_rows(rows, candidates):
@@ -805,5 +809,4 @@ def nearest_locations(
                 aligned[number, best.time] = best
         ranked = sorted(aligned.items(), key=lambda item: -item[1].score)
         located[word] = [(number, best) for (number, _), best in ranked]
-    progress(len(gallery.words), len(gallery.words))
     return located

@@ -8,6 +8,7 @@ import typer
 from signspot.cli.console import (
     bar,
     claim_outputs,
+    count,
     load_spotter,
     log,
     open_outputs,
@@ -46,14 +47,13 @@ def search(
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Search an archive for words or for a clip: every window of every video is compared, the best are searched.
+    """Search an archive for words or for a clip: in each video that is searched, what `signspot spot` finds there.
 
-    What is found, and how sure it is, is decided as `signspot spot` decides in each video. At most 20 spottings of each
-    word are looked for, or as many as --top says.
+    Of more than 40 videos, the 40 that are nearest to each word are searched. --top counts in all videos together.
 
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """
-    from signspot.applications.archive import add_video, open_archive, search_archive
+    from signspot.applications.archive import SEARCHED, add_video, open_archive, search_archive
     from signspot.applications.mining import write_spottings_page
     from signspot.cli.spot import confirmed_exemplars, exemplars_of, with_further
     from signspot.errors import OptionsError
@@ -76,11 +76,12 @@ def search(
             gallery = spotter.gallery(
                 with_further(exemplars_of(signs, word or []), confirmed_exemplars(confirmed)), options, progress
             )
-        with bar("aligned", "words") as progress:
+        with bar("searched", "videos") as progress:
             threads = min(default_workers(workers) + 1, usable_cores())
             spottings = search_archive(spotter, opened, gallery, options, threads=threads, progress=progress)
         write_spottings(spottings, out, videos)
         if html is not None:
             log(f"wrote {write_spottings_page(spotter, spottings, html, 'Found in ' + archive.name)}")
     print_spottings(spottings, as_json=json_lines, videos=True, rates=options.false_alarms_per_hour is not None)
-    log(f"{opened.windows:,} windows of {len(videos):,} videos were compared")
+    nearest = f"; of each word the nearest {SEARCHED} videos were searched" if len(videos) > SEARCHED else ""
+    log(f"{count(opened.windows, 'window')} of {count(len(videos), 'video')} compared{nearest}")

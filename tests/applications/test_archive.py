@@ -89,6 +89,30 @@ def test_a_word_is_found_in_its_video(
     assert write_spottings_page(spotter, [best], tmp_path / "p.html", "found").read_text().count("<video") == 1
 
 
+@pytest.mark.parametrize(
+    "options", [SpotOptions(), SpotOptions(threshold=0.3), SpotOptions(threshold=0.3, compete=True)]
+)
+def test_an_archive_and_its_videos_give_the_same_spottings(
+    options: SpotOptions, spotter: Spotter, dictionary: Dictionary, archived: Path
+) -> None:
+    """Also more than 20 of a word, and whatever else is nearer in other videos."""
+    gallery = spotter.gallery(dictionary.select(list(dictionary)[:6]))
+    videos = [archived / name for name in ("one.pose", "two.pose")]
+    spotted = [spotting for video in videos for spotting in spotter.search(video, gallery, options).spottings]
+    assert set(search_archive(spotter, open_archive(archived / "tracks"), gallery, options)) == set(spotted)
+    assert len(spotted) > 20 or options.competes
+
+
+def test_of_many_videos_the_nearest_are_searched(
+    spotter: Spotter, dictionary: Dictionary, words: Lexicon, twofold: str, archived: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("signspot.applications.archive.SEARCHED", 1)
+    gallery = spotter.gallery(dictionary.select([next(word for word in words if word != twofold)]))
+    spottings = search_archive(spotter, open_archive(archived / "tracks"), gallery, SpotOptions(threshold=0.0))
+    assert set(spottings) == set(spotter.search(archived / "one.pose", gallery, SpotOptions(threshold=0.0)).spottings)
+
+
 def test_the_time_of_a_spotting_is_in_its_span(spotter: Spotter, dictionary: Dictionary, archived: Path) -> None:
     """Also where a sign is much faster than its exemplar."""
     few = dictionary.select(list(dictionary)[:4])

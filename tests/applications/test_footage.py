@@ -72,6 +72,8 @@ def test_subtitle_words_are_found_where_they_are_signed(
     assert sum(right) >= 0.7 * len(placed)
     assert len({each.spotting for each in placed}) == len(placed), "a spotting counts once"
     assert all(each.spotting.time in each.where for each in placed if each.spotting is not None)
+    mentioned = dictionary.select({word for word, _ in signs})
+    assert set(found.spottings) <= set(spotter.spot(path, mentioned, false_alarms_per_hour=2000.0)), "one decision"
     page = write_timeline_page(found, tmp_path / "t.html").read_text()
     assert f"{len(placed)} of 12" in page
     assert f"The {signs[0][0]} and" in page, "lines of a subtitle are joined"
