@@ -1,6 +1,6 @@
 """Comparison of estimators with MediaPipe: speed, distance of the landmarks, and the spottings made with them.
 
-    signspot synthetic make filmed/ --words 40 --hours 0.02 --video-seconds 36 --render --seed 5
+    signspot synthetic make filmed/ --words 40 --hours 0.02 --set video_seconds=36 --render --seed 5
     python -m experiments.estimator_comparison filmed/ --seconds 30
 
 All estimators see the same decoded frames, one video after the other, in one process; speed is frames per second of

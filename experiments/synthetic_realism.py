@@ -2,7 +2,7 @@
 
     python -m experiments.synthetic_realism path/to/lsa64
 
-The folder holds `signer_NN.npz` files, as `signspot corpus import lsa64` makes them. Synthetic clips are of other
+The folder holds `signer_NN.npz` files, as `signspot import lsa64` makes them. Synthetic clips are of other
 signers, before a camera that frames them alike. LSA64's signers wear gloves and hold the first and the last posture
 of each sign, so a synthetic clip is measured from just before a sign to just after it, with the estimator's faults
 for gloved hands; the third column has the faults for bare hands.

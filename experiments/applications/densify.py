@@ -13,6 +13,7 @@ from experiments.applications.signs import parser_of, print_table
 from signspot.applications.densify import DensifyOptions, find_words
 from signspot.corpus.corpus import Corpus
 from signspot.spotting.decision import WORD_RATE
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Spotting
@@ -44,7 +45,8 @@ def dense_rows(spotter: Spotter, corpus: Corpus, rates: tuple[float, ...]) -> It
         for name, video in corpus.videos.items():
             assert video.landmarks is not None, "a synthetic corpus has landmarks"
             assert video.subtitles is not None, "and subtitles"
-            lines, options = read_subtitles(video.subtitles), DensifyOptions(rate=rate)
+            lines = read_subtitles(video.subtitles)
+            options = DensifyOptions(search=SpotOptions(false_alarms_per_hour=rate))
             timeline = find_words(spotter, str(video.landmarks), lines, dictionary, options)
             spottings = [word.spotting for word in timeline.mentions if word.spotting is not None]
             asked += len(timeline.mentions)

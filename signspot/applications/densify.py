@@ -4,7 +4,7 @@ The timeline is drawn as in Fig. 7 of the paper: subtitles above, a row for each
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +30,9 @@ class DensifyOptions:
     """Options of following subtitles."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for (Sec. 4.5)
-    rate: float | None = None  # false alarms per hour and word that are allowed; None: as by default in any search
     language: str = "en"  # of the subtitles
     passage: Segment | None = None  # only subtitles that begin in it; None: all
+    search: SpotOptions = field(default_factory=SpotOptions)
 
     def __post_init__(self) -> None:
         if not 0 <= self.padding <= 60:
@@ -101,8 +101,8 @@ def find_words(
             f"no word of the dictionary ({len(dictionary):,} words) occurs in the {len(lines)} subtitles. "
             "Are both of one language?"
         )
-    how = SpotOptions(false_alarms_per_hour=chosen.rate)
-    result = spotter.search(video, spotter.gallery(dictionary.select(mentions), how), how, progress)
+    gallery = spotter.gallery(dictionary.select(mentions), chosen.search)
+    result = spotter.search(video, gallery, chosen.search, progress)
     mentioned = [
         SubtitleWord(
             word, mention, Segment(max(0.0, mention.start - chosen.padding), mention.end + chosen.padding), None

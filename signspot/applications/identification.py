@@ -8,14 +8,14 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from signspot.applications.signs import read_sign, read_signs
-from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
+from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import SignPlace, Source
 from signspot.landmarks.features import mirror_features
 from signspot.plots.curves import COLOURS, label
 from signspot.plots.plot import DOTS_PER_INCH, lettering
 from signspot.plots.skeletons import MOMENTS, Frames, draw_strip
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter
+from signspot.types import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,22 @@ class Identification:
 
 
 def identify_sign(
-    spotter: Spotter, clip: Source, gallery: Gallery, top: int = 10, options: SpotOptions | None = None
+    spotter: Spotter, clip: Source, gallery: Gallery, top: int = 10, segment: Segment | None = None
 ) -> Identification:
     """Say which words an isolated sign may be, and gather what a plot of the answer shows.
+
+    Args:
+        spotter: with an encoder.
+        clip: a video path, a `.pose` path or landmarks.
+        gallery: the words.
+        top: how many words.
+        segment: where the sign is in the clip; None: where the wrists move.
 
     Raises:
         LandmarksError: nobody is in view in the clip, or no hand.
     """
-    chosen = options or SpotOptions()
-    sign = read_sign(spotter, clip)
-    views = ExemplarEmbedder(spotter.encoder, spotter.cache, chosen.seed).embed_source(clip)
-    matches = tuple(spotter.identify_views(views, gallery, chosen)[:top])
+    sign = read_sign(spotter, clip, segment)
+    matches = tuple(spotter.identify(clip, gallery, top, segment=segment))
     by_id = {exemplar.id: exemplar for exemplar in gallery.exemplars}
     signs = read_signs(spotter, (by_id[match.exemplar] for match in matches))
     mirrored = {match.exemplar for match in matches if match.mirrored}

@@ -9,6 +9,7 @@ import typer
 
 from signspot.cli.console import bar, count, log, open_outputs, print_line, print_table
 from signspot.cli.options import EncoderName, default_workers, settings
+from signspot.cli.variants import variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -204,3 +205,6 @@ def _report(dictionary: "Dictionary") -> None:
     variants = {(exemplar.word, exemplar.variant) for exemplar in dictionary.exemplars if exemplar.variant}
     counts = [count(len(things), name) for things, name in ((variants, "variant"), (signers, "signer")) if things]
     print_line(", ".join([count(len(dictionary), "word"), count(len(dictionary.exemplars), "exemplar"), *counts]))
+
+
+app.command("variants")(variants)

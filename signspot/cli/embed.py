@@ -1,13 +1,14 @@
-"""`signspot embed`: make tracks of a video, a corpus or published features, to be searched again and again."""
+"""`signspot embed`: tracks of videos, a corpus or published features, or landmarks of videos, made once for all."""
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signspot.cli.console import bar, count, load_spotter, log, open_outputs, print_line
-from signspot.cli.options import EncoderName, Workers
+from signspot.cli.options import EncoderName, Workers, default_workers, settings
 
 if TYPE_CHECKING:
     from signspot.applications.archive import Shard
@@ -17,12 +18,21 @@ _INCOMPLETE = 3  # the exit code where some videos could not be embedded
 
 
 def embed(
-    source: Annotated[
-        Path, typer.Argument(help="A video, a .pose file, a folder of them, or features (.npy, .mat, .lmdb).")
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="A video, a .pose file, a folder of them, or features (.npy, .mat, .lmdb); of landmarks, several.",
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The track, or a folder of tracks. [default: the source's name + .safetensors]")
+        Path | None,
+        typer.Option(help="The track, or a folder of tracks or landmarks. [default: the source's name + .safetensors]"),
     ] = None,
+    landmarks: Annotated[
+        bool, typer.Option("--landmarks", help="Save landmarks (.pose) only, as estimated: no encoder sees them.")
+    ] = False,
+    fps: Annotated[float, typer.Option(help="With --landmarks: frames per second to estimate at.")] = 25.0,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
     shard: Annotated[str, typer.Option(help="Of a folder: the part I/N of its videos, for one of N jobs.")] = "1/1",
     encoder: EncoderName = None,
@@ -30,7 +40,7 @@ def embed(
 ) -> None:
     """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
 
-    Of a folder, a track of each video is written into the folder --out, which `signspot search` takes. Tracks that
+    Of a folder, a track of each video is written into the folder --out, which `signspot search` takes. Files that
     are there are left alone, so the same command goes on where it was stopped. Of features that others have made,
     --encoder names the checkpoint that made them, and --stride the frames between two of them.
 
@@ -39,8 +49,19 @@ def embed(
     from signspot.applications.archive import Shard
     from signspot.embedding.published_features import SUFFIXES
     from signspot.embedding.tracks import SUFFIX, write_track
+    from signspot.errors import OptionsError
 
     part = Shard.parse(shard)
+    if landmarks:
+        if encoder is not None or stride != 1:
+            raise OptionsError("--encoder and --stride belong to tracks. Leave them out with --landmarks")
+        _save_landmarks(part, sources, out or Path(), fps, default_workers(workers))
+        return
+    if len(sources) > 1:
+        raise OptionsError(
+            f"one source at a time becomes tracks; got {len(sources)}. Name their folder, or --landmarks"
+        )
+    (source,) = sources
     is_published = source.suffix in SUFFIXES or (source / "data.mdb").is_file()
     if source.is_dir() and not is_published:
         _embed_folder(source, out or Path(f"{source.name}-tracks"), stride, part, load_spotter(encoder, workers))
@@ -99,3 +120,50 @@ def _import_features(source: Path, out: Path, stride: int, encoder: str | None) 
             write_track(as_track(name, features, loaded, stride), target)
             window = f"windows of {loaded.contract.frames} frames, stride {stride}"
             print_line(f"{target}: {len(features)} {window}, encoder {loaded.name} ({loaded.hash})")
+
+
+def _save_landmarks(shard: "Shard", sources: Sequence[Path], out: Path, fps: float, workers: int) -> None:
+    """Save the landmarks of videos as .pose files; equal names of different folders are kept apart."""
+    from signspot.errors import OptionsError, SignspotError
+    from signspot.io.files import names_apart
+    from signspot.landmarks.cache import default_cache
+    from signspot.landmarks.estimate import PoseJob, estimate_files
+    from signspot.landmarks.pose_file import is_finished
+
+    if not 0 < fps <= 1000:
+        raise OptionsError(f"frames per second must be above 0 and at most 1000; got {fps:g}")
+    files = list(dict.fromkeys(video for path in sources for video in _videos(path)))
+    named = {str(name): video for video, name in zip(files, names_apart(files, ".pose"), strict=True)}
+    jobs = [PoseJob(named[name], out / name) for name in shard.of(named)]
+    waiting = [job for job in jobs if settings().force or not is_finished(job.target or out, job.video, fps)]
+    if len(waiting) < len(jobs):
+        log(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
+    failed = 0
+    with open_outputs(*files) as outputs, bar("landmarks", "frames") as progress:
+        for job in waiting:
+            outputs.claim(job.target or out)
+        folder = default_cache() if settings().cache else None
+        for job, frames in estimate_files(waiting, workers, progress, fps=fps, cache=folder):
+            if isinstance(frames, SignspotError):
+                failed += 1
+                log(f"left out {job.video}: {frames}")
+            else:
+                print_line(f"{job.target}: {frames} frames at {fps:g} frames per second")
+    if failed:
+        log(f"{failed} of {count(len(jobs), 'video')} could not be read")
+        raise typer.Exit(_INCOMPLETE)
+
+
+def _videos(path: Path) -> Iterator[Path]:
+    """The videos that an argument names: itself, or all in a folder and below."""
+    from signspot.errors import OptionsError
+    from signspot.video import VIDEO_SUFFIXES
+
+    if not path.is_dir():
+        yield path
+        return
+    files = [file for file in sorted(path.rglob("*")) if file.suffix.lower() in VIDEO_SUFFIXES and file.is_file()]
+    videos = [file for file in files if not file.name.startswith(".")]
+    if not videos:
+        raise OptionsError(f"there is no video in the folder {path}. Known: {', '.join(sorted(VIDEO_SUFFIXES))}")
+    yield from videos

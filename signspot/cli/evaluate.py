@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, log, open_outputs, print_line, print_table
-from signspot.cli.evaluate_recogniser import recogniser
-from signspot.cli.options import EncoderName, settings
+from signspot.cli.options import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from signspot.evaluation.corpus import CorpusScores
+    from signspot.evaluation.streams import StreamMaterial, StreamOptions
+    from signspot.metrics.bootstrap import Interval
 
 _SILENT_QUESTIONS = 4000  # words that are looked for where nobody mouths
 
@@ -60,14 +66,6 @@ def mouthing(
     print_line(as_text(report).rstrip())
 
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from signspot.evaluation.corpus import CorpusScores
-    from signspot.evaluation.streams import StreamMaterial, StreamOptions
-    from signspot.metrics.bootstrap import Interval
-
-
 class Tested(StrEnum):
     """Words that are looked up."""
 
@@ -84,7 +82,6 @@ def evaluate() -> None:
 
 
 app.command("mouthing")(mouthing)
-app.command("recogniser")(recogniser)
 
 
 @app.command("one-shot")
@@ -212,31 +209,81 @@ def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool
 @app.command("corpus")
 def corpus(
     folder: Annotated[Path, typer.Argument(help="A corpus: synthetic, or of real footage in the same layout.")],
-    encoder: EncoderName = None,
+    encoder: Annotated[
+        list[str] | None,
+        typer.Option(help="Name or file of an encoder; repeatable. [default: the shipped one; of recognisers warping]"),
+    ] = None,
+    recogniser: Annotated[
+        list[Path] | None,
+        typer.Option(help="Weights of a recogniser, instead: it names the signs of the test videos; repeatable."),
+    ] = None,
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
-    """Look up words in test videos, localise and spot them: mAP, R@5, localisation, precision, recall, false alarms.
+    """Measure encoders, or recognisers, on the test videos of a corpus.
+
+    Encoders look words up, localise and spot them: mAP, R@5, localisation, precision, recall, false alarms.
+    Recognisers name signs: top 1 and top 5, over signs and over words, beside the nearest exemplar by an encoder.
 
     Example: signspot evaluate corpus corpus/ --encoder runs/embedding/embedding.safetensors
     """
     import json
 
     from signspot.corpus.corpus import open_corpus
+    from signspot.errors import OptionsError
     from signspot.evaluation.corpus import evaluate_corpus, part_to_test
     from signspot.spotting.options import SpotOptions
     from signspot.spotting.spotter import load
 
+    if recogniser:
+        if threshold is not None or words is not Tested.TEST:
+            raise OptionsError("--words and --threshold belong to encoders. Leave them out with --recogniser")
+        _measure_recognisers(folder, recogniser, encoder or ["warping"], as_json=as_json)
+        return
     options = SpotOptions(threshold=threshold)
     part, looked_up = part_to_test(open_corpus(folder), words.value)
-    spotter = load(encoder, device=settings().device)
-    with bar("videos") as progress:
-        scores = evaluate_corpus(spotter, part, looked_up, options, progress)
+    for name in encoder or (None,):
+        spotter = load(name, device=settings().device)
+        with bar("videos") as progress:
+            scores = evaluate_corpus(spotter, part, looked_up, options, progress)
+        if as_json:
+            print_line(json.dumps(scores.as_dict()))
+        else:
+            print_scores(scores)
+
+
+def _measure_recognisers(folder: Path, weights: "Sequence[Path]", encoders: "Sequence[str]", *, as_json: bool) -> None:
+    """Name the signs of test videos by recognisers, and by the nearest exemplar of encoders."""
+    import json
+    from dataclasses import asdict
+
+    from signspot.corpus.corpus import open_corpus
+    from signspot.evaluation.recognition import evaluate_recognisers
+    from signspot.recognition.recogniser import load_recogniser
+    from signspot.spotting.spotter import load
+
+    recognisers = [(path.stem, load_recogniser(path)) for path in weights]
+    with bar("classifiers") as progress:
+        measured = evaluate_recognisers(recognisers, open_corpus(folder), [load(name) for name in encoders], progress)
     if as_json:
-        print_line(json.dumps(scores.as_dict()))
-    else:
-        print_scores(scores)
+        for row in measured:
+            plain = {key: value for key, value in asdict(row.scores).items() if key != "ranks"}
+            print_line(json.dumps({"classifier": row.classifier, "learnt": row.learnt, **plain}))
+        return
+    print_table(
+        ("classifier", "tested on", "signs", "words", "top 1", "top 5", "per word, top 1", "per word, top 5"),
+        (
+            (
+                *(row.classifier, row.scores.tested, f"{row.scores.clips:,}", str(row.scores.words)),
+                *(f"{share:.3f}" for share in row.scores.instance),
+                *(str(row.scores.interval), f"{row.scores.classes[1]:.3f}"),
+            )
+            for row in measured
+        ),
+    )
+    for name, learnt in {row.classifier: row.learnt for row in measured}.items():
+        log(f"{name} learnt from {learnt}")
 
 
 def with_interval(value: "Interval") -> str:

@@ -23,11 +23,12 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.spotting.options import SpotOptions
 
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used
+    from signspot.applications.densify import Timeline
     from signspot.io.files import Outputs
     from signspot.plots.plot import PlotKind
     from signspot.spotting.spotter import Spotter, What
     from signspot.spotting.track_search import SearchResult
-    from signspot.types import Exemplar
+    from signspot.types import Exemplar, Segment
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
 _TRACK = ".safetensors"
@@ -50,13 +51,21 @@ def spot(
     dictionary: Annotated[
         Path | None, typer.Option(help="The dictionary; then all paths are videos to search, the rest words.")
     ] = None,
+    subtitles: Annotated[
+        Path | None, typer.Option(help="Of the video (.vtt, .srt, .ttml): look for their words, near each subtitle.")
+    ] = None,
+    padding: Annotated[float, typer.Option(help="With --subtitles: seconds searched before and after each.")] = 4.0,
+    start: Annotated[float, typer.Option("--from", help="With --subtitles: seconds at which to begin.")] = 0.0,
+    end: Annotated[float, typer.Option("--to", help="With --subtitles: seconds at which to end.")] = float("inf"),
     confirmed: Confirmed = None,
     mouthing: Annotated[
         bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
     ] = False,
-    language: Annotated[str, typer.Option(help="With --mouthing: language in which words are mouthed.")] = "en",
+    language: Annotated[str, typer.Option(help="Of the subtitles and of mouthed words.")] = "en",
     out: Out = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw score over time (.png, .svg, .pdf).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw score over time; with --subtitles, half a minute (.png, .svg, .pdf).")
+    ] = None,
     video_out: Annotated[
         Path | None, typer.Option(help="Write a video: the input beside the moving curve (.mp4).")
     ] = None,
@@ -65,24 +74,33 @@ def spot(
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Find signs in videos.
+    """Find signs in videos; with --subtitles, all words of the subtitles on one timeline.
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
     arguments = read_arguments(paths, dictionary)
     check_language(language)
+    passage = check_passage(arguments, subtitles, start, end)
     plots = plots_by_video(arguments.videos, Plots(plot, video_out, html, settings().pixels))
-    with open_outputs(*paths, *arguments.videos, arguments.signs, confirmed, encoder) as outputs:
+    timeline: Timeline | None = None
+    with open_outputs(*paths, *arguments.videos, arguments.signs, subtitles, confirmed, encoder) as outputs:
         claim_results(outputs, arguments.videos, out, plots)
-        results = search(load_spotter(encoder, workers), arguments, options, confirmed_exemplars(confirmed))
+        spotter, examples = load_spotter(encoder, workers), confirmed_exemplars(confirmed)
+        if subtitles is None:
+            results = search(spotter, arguments, options, examples)
+        else:
+            timeline = search_near(spotter, arguments, subtitles, (padding, language, passage), options, examples)
+            results = [replace(timeline.result, spottings=tuple(timeline.spottings))]
         results = read_mouthings(results, language) if mouthing else results
         spottings = [spotting for result in results for spotting in result.spottings]
         write_spottings(spottings, out, [result.track.video for result in results])
         for result, wanted in zip(results, plots, strict=True):
-            draw(result, wanted)
+            draw(result, wanted, timeline)
     rates = options.false_alarms_per_hour is not None
     print_spottings(spottings, as_json=json_lines, videos=len(results) > 1, rates=rates)
-    if not spottings:
+    if timeline is not None:
+        log(timeline.summary)
+    elif not spottings:
         log(_nothing_found(results))
 
 
@@ -155,6 +173,53 @@ def search(
     return results
 
 
+def check_passage(arguments: "Arguments", subtitles: Path | None, start: float, end: float) -> "Segment":
+    """The part of a video whose subtitles are followed.
+
+    Raises:
+        OptionsError: there are no subtitles of it, or they cannot belong to what is searched.
+    """
+    from signspot.types import Segment
+
+    if subtitles is None and (start, end) != (0.0, float("inf")):
+        raise OptionsError("--from and --to choose subtitles: name these with --subtitles")
+    if subtitles is not None and len(arguments.videos) > 1:
+        raise OptionsError(f"--subtitles {subtitles} belongs to one video; got {len(arguments.videos)}")
+    if subtitles is not None and arguments.is_example:
+        raise OptionsError(f"{arguments.signs} is one example. With --subtitles name a dictionary")
+    return Segment(start, end)
+
+
+def search_near(
+    spotter: "Spotter",
+    arguments: "Arguments",
+    subtitles: Path,
+    near: "tuple[float, str, Segment]",
+    options: SpotOptions,
+    further: "Sequence[Exemplar]",
+) -> "Timeline":
+    """Look for each dictionary word of the subtitles near the subtitles that have it.
+
+    Args:
+        spotter: with an encoder.
+        arguments: one video and a dictionary.
+        subtitles: of the video.
+        near: seconds before and after each, their language, and the part of the video.
+        options: of the search.
+        further: exemplars of the same words.
+    """
+    from signspot.applications.densify import DensifyOptions, find_words
+    from signspot.dictionary.dictionary import Dictionary
+    from signspot.subtitles.reading import read_subtitles
+
+    (video,) = arguments.videos
+    lines, dictionary = read_subtitles(subtitles), exemplars_of(arguments.signs, arguments.words)
+    assert isinstance(dictionary, Dictionary), "an example was refused before"
+    words = dictionary.with_exemplars(with_further(dictionary, further)) if further else dictionary
+    with bar(video, "frames") as progress:
+        return find_words(spotter, video, lines, words, DensifyOptions(*near, options), progress)
+
+
 def with_further(signs: "What", further: "Sequence[Exemplar]") -> "list[Exemplar]":
     """The exemplars of words, and further ones of the same words."""
     from signspot.spotting.spotter import exemplars_of as listed
@@ -223,6 +288,11 @@ class Arguments:
     videos: tuple[str, ...]  # as they were given; of a folder, its files
     signs: Path
     words: tuple[str, ...]
+
+    @property
+    def is_example(self) -> bool:
+        """Whether the signs are one example video."""
+        return self.signs.is_file() and self.signs.suffix not in _TABLES
 
 
 def read_arguments(paths: Sequence[str], dictionary: Path | None) -> Arguments:
@@ -312,14 +382,21 @@ def _nothing_found(results: "Sequence[SearchResult]") -> str:
     )
 
 
-def draw(result: "SearchResult", wanted: Plots) -> None:
-    """Make the plots of one video that were asked for."""
+def draw(result: "SearchResult", wanted: Plots, timeline: "Timeline | None" = None) -> None:
+    """Make the plots of one video that were asked for; of subtitles' words, on their timeline."""
     if not (wanted.plot or wanted.video or wanted.html):
         return
     from signspot.plots.curves import view_of
 
     view = view_of(result, pixels=wanted.pixels)
-    if wanted.plot:
+    if wanted.plot and timeline is not None:
+        from signspot.applications.densify import draw_timeline
+        from signspot.plots.plot import save_figure
+        from signspot.types import Segment
+
+        first = timeline.mentions[0].mention.start
+        log(f"wrote {save_figure(draw_timeline(timeline, Segment(first, first + 30.0)), wanted.plot)}")
+    elif wanted.plot:
         from signspot.plots.plot import plot
 
         plot(view, wanted.plot)
@@ -331,8 +408,12 @@ def draw(result: "SearchResult", wanted: Plots) -> None:
             write_result_video(view, wanted.video, progress)
         log(f"wrote {wanted.video}")
     if wanted.html:
+        from signspot.applications.densify import write_timeline_page
         from signspot.plots.report import report
 
         with bar("report", "frames") as progress:
-            report(view, wanted.html, progress)
+            if timeline is None:
+                report(view, wanted.html, progress)
+            else:
+                write_timeline_page(timeline, wanted.html, pixels=wanted.pixels, progress=progress)
         log(f"wrote {wanted.html}")

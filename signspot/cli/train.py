@@ -216,7 +216,7 @@ def _train_recogniser(config: "RecogniserConfig", run: "Run", corpus: "Corpus") 
     print_line(f"{target}: {config.name}, {len(trained.words):,} words")
     for scored in scores:
         print_line(str(scored))
-    log(f"use it with: signspot recognise CLIP {shlex.quote(str(target))}")
+    log(f"use it with: signspot identify CLIP {shlex.quote(str(target))}")
 
 
 def _train_mouthing(config: "MouthingConfig", run: "Run", corpus: "Corpus") -> None:

@@ -1,4 +1,4 @@
-"""`signspot variants`: group the exemplars of a word by the sign that they show."""
+"""`signspot dictionary variants`: group the exemplars of a word by the sign that they show."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def variants(
 
     How many variants there are follows from what it costs to align the exemplars.
 
-    Example: signspot variants friend my-signs/ --footage news.mp4 --html friend.html
+    Example: signspot dictionary variants friend my-signs/ --footage news.mp4 --html friend.html
     """
     from signspot.applications.variants import SAME_SIGN, draw_costs, find_use, find_variants, write_variants_page
     from signspot.dictionary.opening import open_dictionary

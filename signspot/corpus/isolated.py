@@ -1,6 +1,6 @@
 """Corpora of isolated signs: landmarks packed in `.npz` files, a folder of videos, or a table.
 
-`signspot corpus import` packs LSA64 (Ronchetti et al. 2016) and WLASL (Li et al. 2020) from the videos as they are
+`signspot import` packs LSA64 (Ronchetti et al. 2016) and WLASL (Li et al. 2020) from the videos as they are
 published, `signspot synthetic signs` packs synthetic signs, and landmarks from elsewhere can be packed in the same
 form. Collections of landmarks differ in what they know: some have a body in the first frames of a clip only, some one
 body per clip, some no face, no frame rate or no aspect. What is missing is imputed here as far as it can be, so that a
@@ -82,7 +82,7 @@ def read_isolated(
     if not listed:
         raise FormatError(
             f"no isolated signs at {path}: no packed landmarks (.npz), no WORD/SIGNER.mp4, no table with the columns "
-            "word, signer and file. See: signspot corpus import --help"
+            "word, signer and file. See: signspot import --help"
         )
     return _estimated(listed, progress, cache if cache is not None else default_cache(), workers)
 

@@ -349,7 +349,7 @@ def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]
     if BODY not in columns_of:
         raise FormatError(
             f"{path} holds no MediaPipe Holistic landmarks but {', '.join(columns_of) or 'nothing'}. "
-            "Estimate the landmarks from the video: signspot landmarks video.mp4"
+            "Estimate the landmarks from the video: signspot embed video.mp4 --landmarks"
         )
     face = columns_of.get(FACE, {})
     face_points = tuple(point for point in FACE_POINTS if str(point) in face)

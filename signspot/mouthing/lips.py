@@ -129,7 +129,7 @@ def lip_shapes(landmarks: Landmarks) -> Floats:
     if missing:
         raise LandmarksError(
             f"these landmarks lack {len(missing)} face points that lips are measured with (mesh point {missing[0]} …). "
-            "Estimate them again with: signspot landmarks"
+            "Estimate them again with: signspot embed --landmarks"
         )
     scale = np.array([landmarks.aspect, 1.0, landmarks.aspect], np.float32)
     face = {point: landmarks.face[:, columns[point]] * scale for point in _NEEDED}

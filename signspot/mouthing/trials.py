@@ -87,7 +87,7 @@ def read_lip_clips(corpus: Corpus, split: str | None = None) -> list[LipClip]:
         where = f"the split '{split}' of {corpus.folder}" if split else str(corpus.folder)
         raise OptionsError(
             f"no mouthing is known in {where}: there are neither truth/mouthings nor labels of source M of videos with "
-            "landmarks (.pose). Put mouthings into labels/*.jsonl, and make landmarks with: signspot landmarks"
+            "landmarks (.pose). Put mouthings into labels/*.jsonl, and make landmarks with: signspot embed --landmarks"
         )
     return clips
 

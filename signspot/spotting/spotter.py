@@ -160,7 +160,12 @@ class Spotter:
         return self._calibration.decoys
 
     def identify(
-        self, source: Source, what: What | Gallery, top: int | None = None, options: SpotOptions | None = None
+        self,
+        source: Source,
+        what: What | Gallery,
+        top: int | None = None,
+        options: SpotOptions | None = None,
+        segment: Segment | None = None,
     ) -> list[Match]:
         """Say which word an isolated sign is.
 
@@ -169,13 +174,14 @@ class Spotter:
             what: as in `spot`.
             top: how many words; all, if None.
             options: whether to mirror, and how to match.
+            segment: where the sign is in the source; None: where the wrists move.
 
         Returns:
             Words, the best first; each with its best exemplar.
         """
         chosen = options or SpotOptions()
         gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
-        sign = ExemplarEmbedder(self.encoder, self.cache, chosen.seed).embed_source(source)
+        sign = ExemplarEmbedder(self.encoder, self.cache, chosen.seed).embed_source(source, segment)
         return self.identify_views(sign, gallery, chosen)[:top]
 
     def identify_views(self, sign: SignViews, gallery: Gallery, options: SpotOptions) -> list[Match]:

@@ -381,7 +381,7 @@ def with_keypoints(signs: RgbSigns, corpus: Corpus, fps: float) -> RgbSigns:
         if path is None:
             raise OptionsError(
                 f"keypoints are learned from landmarks, and the video '{name}' has none. Make them with: "
-                "signspot landmarks; or set pose_fraction = 0"
+                "signspot embed --landmarks; or set pose_fraction = 0"
             )
         points[name] = _keypoints(open_landmarks(path).resampled(fps))
     pointed = []

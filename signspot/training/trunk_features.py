@@ -162,7 +162,7 @@ def _source(encoder: Encoder, video: CorpusVideo) -> Path:
             raise OptionsError(f"the encoder '{encoder.name}' sees pixels; the video '{video.id}' has only landmarks")
         return video.video
     if video.landmarks is None:
-        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot landmarks")
+        raise OptionsError(f"the video '{video.id}' has no landmarks. Make them with: signspot embed --landmarks")
     return video.landmarks
 
 

@@ -59,7 +59,7 @@ def test_subtitle_words_are_found_where_they_are_signed(
     spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]], tmp_path: Path
 ) -> None:
     path, signs = passage
-    options = DensifyOptions(padding=2.0, rate=2000.0)
+    options = DensifyOptions(padding=2.0, search=SpotOptions(false_alarms_per_hour=2000.0))
     found = find_words(spotter, path, subtitles_of(signs), dictionary, options)
     assert len(found.mentions) == 12
     placed = [each for each in found.mentions if each.spotting is not None]

@@ -5,7 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
+from signspot.corpus.corpus import open_corpus
+from signspot.models.registry import build
+from signspot.recognition.recogniser import Recogniser, save_recogniser
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
@@ -39,6 +44,24 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path,
     assert said["words"] == 12
     assert set(said["mean_average_precision"]) == {"value", "low", "high"}
     assert said["spotting"]["signs"] > 0
+
+
+def test_recognisers_are_measured_beside_the_nearest_exemplar(
+    signspot: Call, made: Path, corner: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    module, words = (
+        build("landmark", width=32, hand_width=16, part_width=8, last_width=32),
+        list(open_corpus(made).dictionary()),
+    )
+    head = nn.Linear(module.trunk.dimension, len(words))
+    weights = save_recogniser(Recogniser("small", tuple(words), module, head), tmp_path / "small.safetensors")
+    encoder = ("--encoder", corner / "encoder.safetensors")
+    code, out, err = signspot("evaluate", "corpus", made, "--recogniser", weights, *encoder, "--json")
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {row["classifier"] for row in rows} > {"small"}
+    assert signspot("evaluate", "corpus", made, "--recogniser", weights, "--words", "all")[0] == 2
 
 
 def test_a_folder_that_is_no_corpus_is_one_line(signspot: Call, tmp_path: Path) -> None:

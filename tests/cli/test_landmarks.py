@@ -1,4 +1,4 @@
-"""`signspot landmarks`: real MediaPipe on real files."""
+"""`signspot embed --landmarks`: real MediaPipe on real files."""
 
 import os
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Call, tmp_pat
     render_video(exact, make_appearance(2), tmp_path / "signer.mp4")
     (tmp_path / "broken.mp4").write_bytes(b"no video")
     videos = (tmp_path / "signer.mp4", tmp_path / "broken.mp4")
-    code, out, err = signspot("landmarks", *videos, "--out", tmp_path / "poses")
-    assert code == 1
+    code, out, err = signspot("embed", "--landmarks", *videos, "--out", tmp_path / "poses")
+    assert code == 3
     assert "signer.pose: 30 frames at 25 frames per second" in out
     assert "broken.mp4" in err
     assert "1 of 2 videos could not be read" in err
@@ -41,7 +41,7 @@ def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Call, tmp_pat
 
 def test_nobody_in_view_gives_landmarks_of_nobody(signspot: Call, tmp_path: Path) -> None:
     write_video(tmp_path / "grey.mp4", (np.full((64, 64, 3), 90, np.uint8) for _ in range(5)), 25)
-    code, _, _ = signspot("landmarks", tmp_path / "grey.mp4", "--out", tmp_path)
+    code, _, _ = signspot("embed", "--landmarks", tmp_path / "grey.mp4", "--out", tmp_path)
     assert code == 0
     assert np.isnan(open_landmarks(tmp_path / "grey.pose").body[..., 0]).all()
 
@@ -54,26 +54,28 @@ def grey(path: Path, frames: int = 5) -> Path:
 def test_folders_equal_names_and_going_on(signspot: Call, tmp_path: Path) -> None:
     videos = [grey(tmp_path / "footage" / day / "a.mp4", frames) for day, frames in (("mon", 4), ("tue", 6))]
     poses = tmp_path / "poses"
-    code, out, _ = signspot("landmarks", tmp_path / "footage", "--out", poses)
+    code, out, _ = signspot("embed", "--landmarks", tmp_path / "footage", "--out", poses)
     assert code == 0
     assert len(out.splitlines()) == 2
     assert [len(open_landmarks(poses / day / "a.pose")) for day in ("mon", "tue")] == [4, 6]
     written = (poses / "mon" / "a.pose").stat().st_mtime_ns
 
     (poses / "tue" / "a.pose").unlink()  # as if it had been stopped here
-    code, out, err = signspot("landmarks", *videos, "--out", poses)
+    code, out, err = signspot("embed", "--landmarks", *videos, "--out", poses)
     assert (code, len(out.splitlines())) == (0, 1)
     assert "1 of 2 videos finished before" in err
     assert (poses / "mon" / "a.pose").stat().st_mtime_ns == written
     assert len(open_landmarks(poses / "tue" / "a.pose")) == 6
 
-    code, out, _ = signspot("landmarks", *videos, "--out", poses, "--fps", "50")  # another rate is not finished
+    code, out, _ = signspot(
+        "embed", "--landmarks", *videos, "--out", poses, "--fps", "50"
+    )  # another rate is not finished
     assert (code, len(out.splitlines())) == (0, 2)
     assert len(open_landmarks(poses / "mon" / "a.pose")) == 8
 
 
 def test_a_folder_without_videos_is_told(signspot: Call, tmp_path: Path) -> None:
-    code, _, err = signspot("landmarks", tmp_path)
+    code, _, err = signspot("embed", "--landmarks", tmp_path)
     assert code != 0
     assert f"there is no video in the folder {tmp_path}" in err
 
@@ -83,7 +85,7 @@ def test_frames_and_time_left_are_told_when_piped(
 ) -> None:
     monkeypatch.setattr("signspot.cli.console._FIRST_LINE", 0.0)
     monkeypatch.setattr("signspot.cli.console._NEXT_LINE", 0.0)
-    _, _, err = signspot("landmarks", grey(tmp_path / "a.mp4", 20), "--out", tmp_path, "--no-cache")
+    _, _, err = signspot("embed", "--landmarks", grey(tmp_path / "a.mp4", 20), "--out", tmp_path, "--no-cache")
     assert " of 20 frames, " in err
     assert " left" in err
 
@@ -94,11 +96,11 @@ def test_the_estimator_is_an_option_and_part_of_the_cache_key(
 ) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     video = grey(tmp_path / "a.mp4")
-    assert signspot("landmarks", video, "--out", tmp_path / "one")[0] == 0
-    assert signspot("landmarks", video, "--out", tmp_path / "two", "--estimator", "openvino")[0] == 0
+    assert signspot("embed", "--landmarks", video, "--out", tmp_path / "one")[0] == 0
+    assert signspot("embed", "--landmarks", video, "--out", tmp_path / "two", "--estimator", "openvino")[0] == 0
     assert len(list((tmp_path / "cache" / "landmarks").rglob("*.pose"))) == 2
     assert "SIGNSPOT_ESTIMATOR" not in os.environ  # the choice ends with the verb
-    code, _, err = signspot("landmarks", video, "--out", tmp_path, "--estimator", "openpose")
+    code, _, err = signspot("embed", "--landmarks", video, "--out", tmp_path, "--estimator", "openpose")
     assert code != 0
     assert "no estimator 'openpose'. There are: mediapipe, mediapipe-lips, openvino" in err
 
@@ -106,7 +108,7 @@ def test_the_estimator_is_an_option_and_part_of_the_cache_key(
 def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "3 GiB")
-    signspot("landmarks", grey(tmp_path / "a.mp4"), "--out", tmp_path / "poses")
+    signspot("embed", "--landmarks", grey(tmp_path / "a.mp4"), "--out", tmp_path / "poses")
     code, out, _ = signspot("cache")
     assert code == 0
     assert f"{tmp_path / 'cache'} (at most 3.0 GiB of landmarks, and as much of tracks)" in out

@@ -91,7 +91,10 @@ def is_purple(picture: Any) -> bool:
 
 VERBS = {
     "spot": ("spot", "news.mp4", "signs", "river", "--html", "OUT/a.html", "--plot", "OUT/a.png", "--out", "OUT/a.eaf"),
-    "variants": ("variants", "river", "signs", "--footage", "news.mp4", "--html", "OUT/a.html", "--plot", "OUT/a.png"),
+    "dictionary variants": (
+        *("dictionary", "variants", "river", "signs", "--footage", "news.mp4"),
+        *("--html", "OUT/a.html", "--plot", "OUT/a.png"),
+    ),
     "faux-amis": ("faux-amis", "signs", "others", "--html", "OUT/a.html"),
     "dictionary build": ("dictionary", "build", "signs", "OUT/built"),
 }

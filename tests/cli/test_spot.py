@@ -275,3 +275,47 @@ def test_confirmed_spottings_extend_a_dictionary_for_annotation_by_no_new_word(c
     ids = {word: [exemplar.id for exemplar in plain[word]] for word in plain}
     ids["apple"].append("footage@1.10")
     assert {word: [exemplar.id for exemplar in extended[word]] for word in extended} == ids
+
+
+SUBTITLES = "WEBVTT\n\n00:00.000 --> 00:04.000\nAn apple, by name.\n\n00:04.000 --> 00:08.000\nA friend.\n"
+
+
+def test_words_of_subtitles_are_looked_for_near_them(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    (tmp_path / "news.vtt").write_text(SUBTITLES)
+    video, encoder = corner / "footage.pose", ("--encoder", corner / "encoder.safetensors")
+    near = ("--subtitles", tmp_path / "news.vtt", "--padding", "0", "--threshold", "0.5")
+    command = ("spot", video, corner / "signs", *encoder, *near)
+    plots = ("--html", tmp_path / "a.html", "--plot", tmp_path / "a.png")
+    code, out, err = signspot(*command, "--json", *plots)
+    assert code == 0, err
+    times: dict[str, list[float]] = {"apple": [], "name": [], "friend": []}
+    for line in map(json.loads, out.splitlines()):
+        times[line["word"]].append(line["time"])
+    assert all(len(found) <= 1 for found in times.values()), "a subtitle's word is found once"
+    assert any(times.values())
+    assert all(0 <= time <= 4 for word in ("apple", "name") for time in times[word])
+    assert all(4 <= time <= 8 for time in times["friend"])
+    assert "of 3 subtitle words were found" in err
+    assert "An apple, by name." in (tmp_path / "a.html").read_text()
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    code, _, err = signspot(*command, "--from", "4")
+    assert "of 1 subtitle words were found" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("footage.pose", "signs", "--from", "4"),
+        ("footage.pose", "footage.pose", "signs/apple.pose", "signs", "--subtitles", "news.vtt"),
+        ("footage.pose", "signs/apple.pose", "--subtitles", "news.vtt"),
+    ],
+)
+def test_subtitles_belong_to_one_video_and_a_dictionary(
+    signspot: Call, corner: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "news.vtt").write_text(SUBTITLES)
+    paths = [str(tmp_path / each) if each == "news.vtt" else each for each in arguments]
+    paths = [str(corner / each) if (corner / each).exists() else each for each in paths]
+    code, _, err = signspot("spot", *paths)
+    assert code == 2
+    assert "--subtitles" in err

@@ -12,8 +12,9 @@ Call = Callable[..., tuple[int, str, str]]
 
 def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Path) -> None:
     size = ("--words", 12, "--hours", 0.02, "--seed", 3)
-    people = ("--signers", 3, "--test-signers", 1)
-    code, out, err = signspot("synthetic", "make", tmp_path / "w", *size, *people, "--knob", "noise=0", "--variants", 1)
+    settings = ("train_signers=3", "test_signers=1", "knobs.noise=0", "variants=1")
+    more = [part for text in settings for part in ("--set", text)]
+    code, out, err = signspot("synthetic", "make", tmp_path / "w", *size, *more)
     assert code == 0, err
     assert "12 words" in out
     corpus = open_corpus(tmp_path / "w")
@@ -27,9 +28,11 @@ def test_a_small_corpus_is_made_and_its_knobs_kept(signspot: Call, tmp_path: Pat
     [
         (("--words", 0), "at least 1 word"),
         (("--hours", -1), "hours must be at least"),
-        (("--knob", "nois=1"), "no knob 'nois'. Did you mean 'noise'?"),
-        (("--knob", "noise=much"), "a knob is set by a number"),
-        (("--variants", 9), "variants must be at most"),
+        (("--set", "knobs.nois=1"), "Did you mean 'noise'?"),
+        (("--set", "knobs.noise=much"), "noise in the options [knobs] must be a number; got 'much'"),
+        (("--kind", "signs", "--hours", 1), "unknown key 'hours'"),
+        (("--kind", "lips", "--set", "seconds=1"), "got"),
+        (("--set", "variants=9"), "variants must be at most"),
         (("--size", "wide"), "a size is a width and a height, such as 320x240; got 'wide'"),
         (("--size", "320x2"), "at least 64 x 64 pixels"),
     ],

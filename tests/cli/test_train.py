@@ -364,8 +364,8 @@ def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
 
 
 def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: Call, tmp_path: Path) -> None:
-    signs = "--signs", "4", "--isolated", "3", "--continuous", "0"
-    assert signspot("synthetic", "signs", tmp_path / "signs", *signs)[0] == 0
+    signs = "--set", "signs=4", "--set", "isolated=3", "--set", "continuous=0"
+    assert signspot("synthetic", "make", tmp_path / "signs", "--kind", "signs", *signs)[0] == 0
     (tmp_path / "warping.toml").write_text(
         'kind = "warping"\nname = "plain"\n[[sources]]\nname = "few"\nfolders = ["x"]\n'
     )

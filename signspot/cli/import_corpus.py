@@ -1,4 +1,4 @@
-"""`signspot corpus`: bring published corpora into the form that measurements and trainings read."""
+"""`signspot import`: bring published corpora into the form that measurements and trainings read."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,8 +8,6 @@ import typer
 
 from signspot.cli.console import bar, count, log, print_line
 
-app = typer.Typer(help="Published corpora.", no_args_is_help=True, rich_markup_mode=None)
-
 
 class Published(StrEnum):
     """The corpora that can be imported."""
@@ -18,12 +16,6 @@ class Published(StrEnum):
     WLASL = "wlasl"
 
 
-@app.callback()
-def corpus() -> None:
-    """Published corpora."""
-
-
-@app.command("import")
 def import_corpus(
     name: Annotated[Published, typer.Argument(help="Which corpus.")],
     source: Annotated[
@@ -38,7 +30,7 @@ def import_corpus(
 ) -> None:
     """Estimate the landmarks of a corpus of isolated signs: signer_NN.npz of LSA64, wlasl_NN.npz of WLASL.
 
-    Example: signspot corpus import lsa64 lsa64-videos/ --out lsa64/
+    Example: signspot import lsa64 lsa64-videos/ --out lsa64/
     """
     from signspot.corpus.importing import import_lsa64, import_wlasl
 
