@@ -7,7 +7,9 @@ video is. A new video is one more file; no other is touched.
 
 import logging
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -79,6 +81,7 @@ def _memory_map(path: Path, begin: int, entry: Any) -> Half:
 
 
 _BLOCK = 1 << 20  # numbers that are converted and multiplied at once; each core has its share of them in its cache
+_SHARED = 8  # blocks that a thread takes at once
 _QUERIES = 8  # that are compared together
 _SURE = 1024  # groups per query whose bounds are looked at closely, whatever the others have
 _FIRST = 2  # times as many groups as are wanted are compared exactly before the others are looked at
@@ -120,13 +123,13 @@ def nearest_windows(
         matrices: (T, D) unit-norm rows in 16 bits, in memory or on disk.
         queries: (Q, D) unit norm.
         top: how many groups of `GROUP` neighbouring rows are kept for each query.
-        threads: that share the work.
+        threads: that share the work; none waits for another between two blocks.
         indices: of the matrices, all along the same axes; the result is the same without them.
     """
     asked = np.ascontiguousarray(queries, np.float32)
     candidates = Candidates([], [], [])
-    with _threads(threads):
-        search = _WindowSearch(matrices, indices if indices is not None else [None] * len(matrices))
+    with _shared_work(threads) as share:
+        search = _WindowSearch(matrices, indices if indices is not None else [None] * len(matrices), share)
         for first in range(0, len(asked), _QUERIES):
             for similarity, numbers, rows in search.best(asked[first : first + _QUERIES], top):
                 candidates.similarity.append(similarity)
@@ -135,21 +138,40 @@ def nearest_windows(
     return candidates
 
 
+Share = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as `map`
+
+
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Within the block, PyTorch shares out its steps to so many threads."""
+def _shared_work(threads: int) -> Iterator[Share]:
+    """Within the block, a `map` whose calls are shared out to so many threads.
+
+    PyTorch's own threads meet after every small product, and wait for each other by computing: on a busy machine, for
+    longer than the products take.
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(max(1, count))
+    torch.set_num_threads(1)  # for threads that are started now, too
     try:
-        yield
+        if threads < 2:
+            yield map
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool.map
     finally:
         torch.set_num_threads(before)
+
+
+class _Buffers(threading.local):
+    """Memory of one thread that is used again and again."""
+
+    def __init__(self) -> None:
+        self.halves, self.floats = torch.empty(_BLOCK, dtype=torch.float16), torch.empty(_BLOCK)
 
 
 class _WindowSearch:
     """Some matrices and their indices."""
 
-    def __init__(self, matrices: Sequence[Half], indices: Sequence["QuantisedIndex | None"]):
+    def __init__(self, matrices: Sequence[Half], indices: Sequence["QuantisedIndex | None"], share: Share):
+        self._share, self._buffers = share, _Buffers()
         self.matrices = [torch.from_numpy(np.asarray(matrix)) for matrix in matrices]
         self.knots = [None if index is None else torch.from_numpy(np.asarray(index.knots)) for index in indices]
         self.closely = [None if index is None else torch.from_numpy(np.asarray(index.rows)) for index in indices]
@@ -157,7 +179,6 @@ class _WindowSearch:
         self.axes = next((index.axes for index in indices if index is not None), None)
         self.lengths = np.array([len(matrix) for matrix in matrices], np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(-(-self.lengths // GROUP))])  # of the groups of each matrix
-        self._halves, self._floats = torch.empty(_BLOCK, dtype=torch.float16), torch.empty(_BLOCK)
 
     def best(self, queries: Floats, top: int) -> list[tuple[Floats, Indices, Indices]]:
         """Of each of (Q, D) queries: the similarities, matrices and rows of its best groups."""
@@ -201,23 +222,32 @@ class _WindowSearch:
         bounds = torch.empty(len(queries), int(self.offsets[-1]))
         plain = torch.from_numpy(np.ascontiguousarray(queries.T))
         indexed = None if self.axes is None else torch.from_numpy(np.ascontiguousarray(self.axes.project(queries).T))
+        parts: list[tuple[Tensor, Tensor, int, Tensor]] = []
         for number, (matrix, knots) in enumerate(zip(self.matrices, self.knots, strict=True)):
             bounds_of_matrix = bounds[:, int(self.offsets[number]) : int(self.offsets[number + 1])]
             if is_indexed and knots is not None and indexed is not None:
-                self._write_bounds(knots, indexed, len(KNOTS), bounds_of_matrix)
+                rows, columns, group = knots, indexed, len(KNOTS)
             else:
-                self._write_bounds(matrix, plain, GROUP, bounds_of_matrix)
+                rows, columns, group = matrix, plain, GROUP
+            step = _SHARED * max(1, _BLOCK // (group * rows.shape[1]))
+            for start in range(0, bounds_of_matrix.shape[1], step):
+                rows_of_part = rows[start * group : (start + step) * group]
+                parts.append((rows_of_part, columns, group, bounds_of_matrix[:, start : start + step]))
+        for _ in self._share(self._write_bounds, parts):
+            pass
         upper: Floats = bounds.add_(ROUNDING).numpy()
         return upper
 
-    def _write_bounds(self, rows: Tensor, columns: Tensor, group: int, bounds: Tensor) -> None:
+    @torch.inference_mode()
+    def _write_bounds(self, part: tuple[Tensor, Tensor, int, Tensor]) -> None:
         """Write the best products of each group of (n, d) rows with (d, Q) columns into (Q, n / group) bounds."""
+        rows, columns, group, bounds = part
         full, width = len(rows) // group, rows.shape[1]
         step = max(1, _BLOCK // (group * width))
         for start in range(0, full, step):
-            part = rows[start * group : min(start + step, full) * group]
-            floats = self._floats[: part.numel()].view(-1, group, width)
-            floats.copy_(part.view(-1, group, width))
+            block = rows[start * group : min(start + step, full) * group]
+            floats = self._buffers.floats[: block.numel()].view(-1, group, width)
+            floats.copy_(block.view(-1, group, width))
             best = floats[:, 0] @ columns
             for offset in range(1, group):
                 torch.maximum(best, floats[:, offset] @ columns, out=best)
@@ -232,34 +262,47 @@ class _WindowSearch:
             return given
         columns = torch.from_numpy(np.ascontiguousarray(self.axes.project(queries)[:, :-1].T))
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
-        parts = [product.amax(dim=1) for product in self._products(groups, self.closely, columns)]
+        parts = list(self._best_products(groups, self.closely, columns, lambda products: products.amax(dim=1)))
         return np.asarray(np.minimum(given, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
 
     def _exact(self, groups: Indices, queries: Floats) -> tuple[Floats, Indices]:
         """(Q, n) best similarities of (n,) groups, in order, with queries, and which of their rows have them."""
         columns = torch.from_numpy(np.ascontiguousarray(queries.T))
-        parts = [part.max(dim=1) for part in self._products(groups, self.matrices, columns)]
+        parts = list(self._best_products(groups, self.matrices, columns, lambda products: products.max(dim=1)))
         if not parts:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         values, rows = (torch.cat(part).numpy().T for part in zip(*parts, strict=True))
         return values, rows
 
-    def _products(self, groups: Indices, sources: Sequence[Tensor | None], columns: Tensor) -> Iterator[Tensor]:
-        """(m, GROUP, Q) products of rows of (n,) groups, in order, and (d, Q) columns, in parts; without a source 0."""
+    def _best_products(
+        self,
+        groups: Indices,
+        sources: Sequence[Tensor | None],
+        columns: Tensor,
+        best: Callable[[Tensor], Any],
+    ) -> Iterable[Any]:
+        """The best of (m, GROUP, Q) products of rows of (n,) groups, in order, and (d, Q) columns, in parts.
+
+        Without a source products are 0.
+        """
         width = len(columns)
         step = max(1, _BLOCK // (GROUP * width))
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
         inside = torch.from_numpy(groups - self.offsets[numbers])
-        for start in range(0, len(groups), step):
+
+        @torch.inference_mode()
+        def best_of_part(start: int) -> Any:
             size = min(step, len(groups) - start)
-            block = self._halves[: size * GROUP * width].view(size, -1)
+            block = self._buffers.halves[: size * GROUP * width].view(size, -1)
             ends = np.searchsorted(numbers[start : start + size], np.arange(len(sources) + 1))
             for number in np.flatnonzero(np.diff(ends)).tolist():
                 first, last = int(ends[number]), int(ends[number + 1])
                 _gather(sources[number], inside[start + first : start + last], block[first:last])
-            floats = self._floats[: block.numel()].view(-1, width)
+            floats = self._buffers.floats[: block.numel()].view(-1, width)
             floats.copy_(block.view(-1, width))
-            yield (floats @ columns).view(size, GROUP, -1)
+            return best((floats @ columns).view(size, GROUP, -1))
+
+        return self._share(best_of_part, range(0, len(groups), step))
 
     def _ordered(
         self, groups: Indices, values: Floats, offsets: Indices, query: Floats, count: int

@@ -1,6 +1,10 @@
 """An archive: exact comparison, suppression in time, alignment, and what is refused."""
 
 import json
+import os
+import sys
+import time
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,6 +40,7 @@ from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import Lexicon
 from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
+from tests.fixtures.limits import started
 
 PRODUCT = 128 * 2**-23  # rounding of a product of two unit vectors of up to 128 numbers in 32 bits
 
@@ -260,6 +265,20 @@ def test_equal_windows_are_equal_whatever_is_compared_beside_them(threads: int) 
                 assert similarity[one] == similarity[two]
             assert 2 in numbers
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.slow
+def test_threads_do_not_wait_for_each_other_by_computing() -> None:
+    """Beside other programs, two threads take the processor about as long as one does."""
+    rows, spent = smooth(200_000, 0).astype(np.float16), list[float]()
+    with ExitStack() as others:
+        for _ in range(2 * (os.cpu_count() or 1)):
+            others.enter_context(started([sys.executable, "-c", "while True: pass"]))
+        for threads in (1, 2):
+            before = time.process_time()
+            nearest_windows([rows], rows[:8].astype(np.float32), 30, threads)
+            spent.append(time.process_time() - before)
+    assert spent[1] < 3 * spent[0]
 
 
 def test_indices_are_kept_by_content_and_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
