@@ -23,7 +23,9 @@ FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 def document(command: Any, name: str, parent: Any = None) -> list[str]:
     """Sections of a command and, below it, of its verbs."""
     context = command.make_context(name, [], parent=parent, resilient_parsing=True)
-    lines = [f"## `{context.command_path}`", "", "```text", command.get_help(context).rstrip(), "```", ""]
+    command.epilog, command.add_help_option = None, parent is None  # both are told once
+    text = command.get_help(context).rstrip()
+    lines = [f"## `{context.command_path}`", "", "```text", text, "```", ""]
     for verb in command.list_commands(context) if hasattr(command, "list_commands") else ():
         lines += document(command.get_command(context, verb), verb, context)
     return lines
@@ -31,7 +33,13 @@ def document(command: Any, name: str, parent: Any = None) -> list[str]:
 
 def command_reference() -> str:
     """The page of all commands."""
-    head = ["# Command line", "", "Written by `make docs` from the commands' own help; do not edit.", ""]
+    head = [
+        "# Command line",
+        "",
+        "Written by `make docs` from the commands' own help; do not edit. Every command has `--help`, and",
+        "takes the options of `signspot` before or after its name.",
+        "",
+    ]
     return "\n".join(head + document(typer.main.get_command(app), "signspot"))
 
 
@@ -42,23 +50,28 @@ def configuration_reference() -> str:
         "",
         "Written by `make docs` from the code; do not edit. A configuration is a TOML file. Its key `kind` says what",
         "is trained; the other keys depend on it. `signspot train CONFIG --dry-run` prints all values of one,",
-        "`--set KEY=VALUE` replaces one.",
+        "`--set KEY=VALUE` replaces one. A value is of the type of its default.",
         "",
         "## Every kind but `warping`",
         "",
-        *section(Compute, f"[{COMPUTE}]"),
     ]
+    written: dict[type[Any], str] = {}
+    lines += section(Compute, f"[{COMPUTE}]", "every kind", written)
     for kind, record in training_kinds().items():
-        lines += [f'## `kind = "{kind}"`', "", *section(record, "")]
+        lines += [f'## `kind = "{kind}"`', "", *section(record, "", f'"{kind}"', written)]
     return "\n".join(lines)
 
 
-def section(record: type[Any], heading: str) -> Iterator[str]:
-    """The keys of a record as a table, and those of its parts."""
+def section(record: type[Any], heading: str, kind_name: str, written: dict[type[Any], str]) -> Iterator[str]:
+    """The keys of a record as a table, and those of its parts; each record is written once."""
     if heading:
         yield from (f"### `{heading}`", "")
+    if record in written:
+        yield from (f"As {written[record]}.", "")
+        return
+    written[record] = f"`{heading}` of `{kind_name}`"
     hints, comments, parts = get_type_hints(record), trailing_comments(record), list[tuple[type[Any], str]]()
-    yield from ("| key | value | default | meaning |", "|---|---|---|---|")
+    yield from ("| key | default | meaning |", "|---|---|---|")
     for field in fields(record):
         kind, name = hints[field.name], field.name
         path = f"{heading.strip('[]')}.{name}".lstrip(".")
@@ -69,10 +82,11 @@ def section(record: type[Any], heading: str) -> Iterator[str]:
         elif get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):
             parts.append((get_args(kind)[0], f"[[{path}]]"))
         else:
-            yield f"| `{name}` | {type_name(kind)} | {default(field)} | {comments.get(name, '').replace('|', '/')} |"
+            meaning = "; ".join(part for part in (choices(kind), comments.get(name, "").replace("|", "/")) if part)
+            yield f"| `{name}` | {default(field)} | {meaning} |"
     yield ""
     for part, name in parts:
-        yield from section(part, name)
+        yield from section(part, name, kind_name, written)
 
 
 def trailing_comments(record: type[Any]) -> dict[str, str]:
@@ -85,21 +99,16 @@ def trailing_comments(record: type[Any]) -> dict[str, str]:
     return {name: lines[(end or 1) - 1].partition("  # ")[2] for name, end in places.items()}
 
 
-def type_name(kind: Any) -> str:
-    """The kind of a value, in words."""
-    if get_origin(kind) is Literal:
-        return " or ".join(f'`"{choice}"`' for choice in get_args(kind))
-    if get_origin(kind) is tuple:
-        return f"list of {type_name(get_args(kind)[0])}s"
-    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
-    return words.get(kind, "table" if get_origin(kind) is dict or kind is dict else f"`{kind}`")
+def choices(kind: Any) -> str:
+    """The values that a key may have, where they are few."""
+    return " or ".join(f'`"{choice}"`' for choice in get_args(kind)) if get_origin(kind) is Literal else ""
 
 
 def default(field: "Field[Any]") -> str:
     """The default of a field, as TOML writes it."""
     value = field.default_factory() if field.default_factory is not MISSING else field.default
     if value is MISSING:
-        return "must be given"
+        return "required"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, str):
