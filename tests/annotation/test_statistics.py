@@ -25,7 +25,7 @@ from tests.annotation.making import candidate, query
 
 LABELS = [
     Label("apple", "v", 5.4, 0.9),
-    Label("pear", "v", 1.0, 0.9),
+    Label("pear", "v", 1.0, 0.5),  # just sure enough, as in the paper
     Label("plum", "v", 5.0, 0.49),  # not sure enough
     Label("plum", "v", 5.0, 0.9, LabelSource.VERIFIED),  # no mouthing
     Label("apple", "w", 5.0, 0.9),

@@ -76,6 +76,21 @@ def test_every_stage_comes_to_something(run: tuple[Path, LoopResult], tiny_corpu
     assert page.count("<img") == 2
 
 
+def test_footage_without_splits_is_split_once(tiny_corpus: Corpus, options: LearnOptions, tmp_path: Path) -> None:
+    shutil.copytree(tiny_corpus.folder / "videos", tmp_path / "footage")
+
+    def loop() -> Loop:
+        return Loop(tmp_path / "footage", tiny_corpus.layout.dictionary, tmp_path / "out", options, HereEngine)
+
+    first, kept = loop(), tmp_path / "out" / "splits.json"
+    test = {video.id for video in first.corpus.in_split("test")}
+    assert test
+    assert first.training == first.corpus.videos.keys() - test != set()
+    splits = json.loads(kept.read_text())
+    kept.write_text(json.dumps({"train": splits["test"], "test": splits["train"]}))  # a person may change it
+    assert loop().training == test
+
+
 def test_the_gain_in_one_sentence() -> None:
     def said(**told: tuple[str, float | None]) -> str:
         stages = []

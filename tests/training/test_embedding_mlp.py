@@ -180,6 +180,12 @@ def test_of_domain_specific_layers_the_dictionarys_see_exemplars_and_learn(
         assert torch.allclose(mlp(batch.exemplars, "dictionary"), before, atol=1e-5)
 
 
+def test_labels_of_test_videos_are_not_learned_from(corpus: Corpus) -> None:
+    splits = corpus.splits()
+    assert corpus.labels(list(splits.test))
+    assert {label.video for label in find_training_subset(corpus).labels} <= set(splits.train)
+
+
 def test_labels_of_some_words_and_look_up_of_all(corpus: Corpus) -> None:
     """Table 3: only training words are labelled, and background words may be any of the dictionary's."""
     subset = find_training_subset(corpus)

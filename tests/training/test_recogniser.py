@@ -1,5 +1,6 @@
 """A trunk as a classifier: it learns, goes on to the same weights after a stop, and forgets batch norms when asked."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import write_records
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.registry import build
@@ -76,7 +78,8 @@ def test_domain_specific_batch_norms_of_both_domains_learn(labelled_signs: Label
         assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])
 
 
-def test_the_vocabulary_is_of_training_videos_alone(lame: Corpus, tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", [True, False], ids=["labels are given", "labels of the corpus"])
+def test_the_vocabulary_is_of_training_videos_alone(given: bool, lame: Corpus, tmp_path: Path) -> None:
     """A word that is labelled in test videos only is not learned."""
     (test, *_), (train, *_) = lame.in_split("test"), lame.in_split("train")
     times = [sign.end for sign in lame.signs(train.id)]
@@ -84,5 +87,7 @@ def test_the_vocabulary_is_of_training_videos_alone(lame: Corpus, tmp_path: Path
     labels = [Label(word, train.id, time) for word in words[:2] for time in times[:3]]
     labels.append(Label(words[2], test.id, lame.signs(test.id)[0].end))
     config = replace(CONFIG, steps=1, clips=ClipOptions(clips=4, dictionary=0.0))
-    trained, _ = train_recogniser_on_corpus(config, lame, tmp_path, labels=labels)
+    shutil.rmtree(lame.folder / "labels")
+    write_records(labels, lame.layout.labels("all"))
+    trained, _ = train_recogniser_on_corpus(config, lame, tmp_path / "run", labels=labels if given else None)
     assert trained.words == tuple(words[:2])
