@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import lsp
-from signspot.corpus.corpus import open_corpus
+from experiments.lsp import corpora
+from experiments.lsp.__main__ import main
+from experiments.lsp.adapting import AdaptationRun, footage_of
+from experiments.lsp.measures import difference, join_clips, measure_confirmed
+from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.isolated import IsolatedClip
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Segment
 from signspot_synthetic.isolated_signs import isolated_clips
@@ -62,10 +66,10 @@ def write_proteinas(folder: Path, signs: list[Landmarks]) -> None:
         "left_hand": np.concatenate([sign.left_hand[..., :2] for sign in signs]),
         "right_hand": np.concatenate([sign.right_hand[..., :2] for sign in signs]),
     }
-    seconds = starts / lsp.FPS + 30
+    seconds = starts / corpora.FPS + 30
     times = {"start_s": seconds[:-1], "end_s": seconds[1:]}
     np.savez(folder / "proteinas_instances.npz", gloss=np.array(GLOSSES), start=starts, **times, **arrays)
-    edges = starts / lsp.FPS
+    edges = starts / corpora.FPS
     rows = [
         {"gloss": gloss, "start_s": edges[n], "end_s": edges[n + 1], "src_start_s": seconds[n] + 0.004}
         for n, gloss in enumerate(GLOSSES)
@@ -92,7 +96,7 @@ def write_dictionary(folder: Path, signs: list[Landmarks]) -> None:
 @pytest.fixture(scope="module")
 def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made")
-    lsp.main(["make", str(data), str(out)])
+    main(["make", str(data), str(out)])
     return out
 
 
@@ -101,7 +105,7 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [("Niño", "niño"), ("acción", "accion"), ("BIEN", "bien"), ("P-A-T", None), ("Seña gestual", None), ("NN", None)],
 )
 def test_words_of_glosses(gloss: str, word: str | None) -> None:
-    assert lsp.word_of(gloss) == word
+    assert corpora.word_of(gloss) == word
 
 
 def test_the_corpora_have_the_products_form(made: Path) -> None:
@@ -129,14 +133,14 @@ def test_the_corpora_have_the_products_form(made: Path) -> None:
 
 
 def test_a_clip_lends_no_exemplar_to_its_own_part(made: Path) -> None:
-    test = lsp.part_of(open_corpus(made / "same_signer"), "test")
-    sources = {e.path.stem.rpartition("-")[0] for own in lsp.exemplars_for(test).values() for e in own if e.path}
+    test = corpora.part_of(open_corpus(made / "same_signer"), "test")
+    sources = {e.path.stem.rpartition("-")[0] for own in corpora.exemplars_for(test).values() for e in own if e.path}
     assert sources == {"alegria-000", "alegria-001", "alegria-002"}
 
 
 def test_clips_are_joined_with_their_signs(made: Path) -> None:
-    test = lsp.part_of(open_corpus(made / "ira_alegria"), "test")
-    programme, signs = lsp.join_clips(test)
+    test = corpora.part_of(open_corpus(made / "ira_alegria"), "test")
+    programme, signs = join_clips(test)
     assert len(programme) == 150
     assert [(sign.word, sign.segment) for sign in signs[3:4]] == [("mama", Segment(3.0, 4.0))]
 
@@ -144,7 +148,7 @@ def test_clips_are_joined_with_their_signs(made: Path) -> None:
 def test_measuring_prints_a_row_for_each_encoder_and_number_of_exemplars(
     made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lsp.main(["measure", str(made / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1", "2"])
+    main(["measure", str(made / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1", "2"])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert [row[:4] for row in rows[2:]] == [["warping", "1", "6", "6"], ["warping", "2", "6", "6"]]
     right, chance = float(rows[2][4].split()[0]), float(rows[2][5])
@@ -152,15 +156,67 @@ def test_measuring_prints_a_row_for_each_encoder_and_number_of_exemplars(
     assert all(len(row) == len(rows[0]) for row in rows[2:])
 
 
+def test_differences_are_paired_by_word() -> None:
+    gain = difference({"a": [1.0, 1.0], "b": [0.0]}, {"a": [1.0, 0.0], "b": [0.0]})
+    assert (gain.value, gain.low, gain.high) == (0.25, 0.0, 0.5)
+
+
+def test_further_exemplars_of_the_signer_come_from_earlier_clips(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In five clips every word is signed twice or three times: the first one is confirmed, the others are asked for."""
+    monkeypatch.setattr("experiments.lsp.measures.CONFIRMED", (0, 1))
+    corpus = open_corpus(made / "ira_alegria")
+    rows = list(measure_confirmed(load("warping"), corpus, corpora.exemplars_for(corpus)))
+    _, _, none, confirmed, unconfirmed = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+    assert (none[1], confirmed[1], unconfirmed[1]) == ("0", "1 confirmed", "1 found, unconfirmed")
+    assert (none[2], confirmed[2], none[3], none[5]) == ("–", "1.00", "6", "–")
+    assert 0 <= float(unconfirmed[2]) <= 1
+    assert float(confirmed[4].split()[0]) == 1  # the very same performance
+
+
+def test_what_is_learned_from_is_chosen(made: Path, tmp_path: Path) -> None:
+    train = corpora.part_of(open_corpus(made / "ira_alegria"), "dev")
+
+    def chosen(name: str, **changes: object) -> Corpus:
+        return footage_of(train, AdaptationRun(**changes), tmp_path / name)  # type: ignore[arg-type]
+
+    half, plain = chosen("half", share=2 / 3), chosen("plain", labels=4)
+    assert list(half.videos) == list(train.videos)[:2]
+    assert half.labels() == []
+    assert len(plain.labels()) == 4
+    assert all(any(s.start < label.time < s.end for s in train.signs(label.video)) for label in plain.labels())
+    mixed = chosen("mixed", permuted=True)
+    texts = [[video.subtitles for video in corpus.videos.values()] for corpus in (train, mixed)]
+    assert texts[0] != texts[1]
+    assert sorted(map(str, texts[0])) == sorted(map(str, texts[1]))
+
+
+def test_a_page_gets_its_tables_anew(made: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    command = (
+        "```\npython -m experiments.lsp measure lsp/ira_alegria --part test --encoder warping --exemplars 1\n```\n\n"
+    )
+    page.write_text(
+        f"# Page\n\n{command}| old |\n|---|\n| 1 |\n\nMore.\n\n{command.replace('ira_alegria', 'proteinas')}End.\n"
+    )
+    main(["page", str(made), "--page", str(page)])
+    before, first, second = page.read_text().split("```\npython")
+    assert before == "# Page\n\n"
+    rows = [line.split(" | ")[0] for line in first.splitlines() if line.startswith("|")]
+    assert [rows[0], rows[-1], len(rows)] == ["| encoder", "| warping", 3]
+    assert "old" not in first
+    assert first.endswith("|\n\nMore.\n\n")
+    assert second.endswith("|\nEnd.\n")
+
+
 def test_lips_are_asked_for_every_word_of_a_clip(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lsp.main(["mouth", str(made / "ira_alegria"), "--part", "test", "--model", "mouthing-synthetic"])
+    main(["mouth", str(made / "ira_alegria"), "--part", "test", "--model", "mouthing-synthetic"])
     row = capsys.readouterr().out.splitlines()[-1].strip("| ").split(" | ")
     assert row[1:3] == ["5", "6"]  # one word is in both clips
     assert 0.1 < float(row[-1]) < 1  # chance
 
 
 def test_labels_around_subtitles_are_counted_against_truth(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lsp.main(["annotate", str(made / "same_signer"), "--part", "test", "--encoder", "warping"])
+    main(["annotate", str(made / "same_signer"), "--part", "test", "--encoder", "warping"])
     row = capsys.readouterr().out.splitlines()[2].strip("| ").split(" | ")
     labels, right, share = int(row[2]), float(row[4].split()[0]), float(row[5])
     assert labels > 0

@@ -1,0 +1,1 @@
+"""Real continuous signing: Peruvian Sign Language on television, one interpreter searched with signs of another."""
