@@ -88,13 +88,16 @@ def values_of(measured: Measured, column: Column) -> dict[Group, list[float]]:
     return values
 
 
+def paired(first: Measured, second: Measured) -> tuple[Measured, Measured]:
+    """The cells of two rows on corpora and with seeds that both have been measured with."""
+    both = {(cell.corpus, cell.seed) for cell, _ in first} & {(cell.corpus, cell.seed) for cell, _ in second}
+    one, other = ([pair for pair in row if (pair[0].corpus, pair[0].seed) in both] for row in (first, second))
+    return one, other
+
+
 def difference(first: Measured, second: Measured, column: Column) -> dict[int, dict[Group, list[float]]]:
     """By corpus and word, by how much one row is above another; only what both have been measured on."""
-    both = {(cell.corpus, cell.seed) for cell, _ in first} & {(cell.corpus, cell.seed) for cell, _ in second}
-    one, other = (
-        values_of([(cell, result) for cell, result in row if (cell.corpus, cell.seed) in both], column)
-        for row in (first, second)
-    )
+    one, other = (values_of(row, column) for row in paired(first, second))
     gaps: dict[int, dict[Group, list[float]]] = {}
     for group in one.keys() & other.keys():
         corpus = group[0]  # type: ignore[index]  # as `values_of` makes them
@@ -105,7 +108,7 @@ def difference(first: Measured, second: Measured, column: Column) -> dict[int, d
 def judge(claim: Claim, table: Table, kept: KeptCells) -> JudgedClaim:
     """Decide a claim by the interval over words of the difference."""
     column = table.column(claim.column)
-    first, second = (_measured(table.rows[row], column, kept) for row in (claim.first, claim.second))
+    first, second = paired(*(_measured(table.rows[row], column, kept) for row in (claim.first, claim.second)))
     by_corpus = difference(first, second, column)
     if not by_corpus:
         return JudgedClaim(claim, MISSING, "–", "")

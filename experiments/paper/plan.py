@@ -95,8 +95,10 @@ paired by word.
 
 A claim that one row is *above* another holds if the interval of the difference lies above 0, and does not hold if it
 lies below. Rows are *alike* if it lies within ± {alike} points: the paper calls 2.0 points insignificant, and 3.2 an
-improvement. With the words of two corpora an interval is about ± 5 points wide, and the paper's losses differ by 1 to
-4: most of what is undecided is so for want of words. How the setup differs from the paper's is in
+improvement. Both rows of a claim are those of the corpora and seeds that both have been measured with. With the words
+of two corpora an interval is about ± 4 points wide, and the paper's losses differ by 1 to 4: most of what is undecided
+is so for want of words and of trainings. Of so many claims one in twenty may be decided by chance alone, so one whose
+interval just leaves 0 out is weak. How the setup differs from the paper's is in
 [the paper's experiments](../../docs/explanation/paper.md)."""
 
 

@@ -75,3 +75,16 @@ def test_the_page_is_made_of_kept_cells_and_says_what_is_missing(tmp_path: Path)
     page = page_text([made], kept, "# Page")
     assert page.startswith("# Page\n\n## Claims\n\nholds: 1, does not hold: 0, undecided: 0")
     assert "| good is above poor | 47.9, 44.7 | +25.0 [+25.0, +25.0] (60.0 and 35.0) | **holds** | " in page
+
+
+def test_a_claim_shows_what_its_difference_is_of(tmp_path: Path) -> None:
+    """A seed that one row alone has been measured with is in the table, and in no claim."""
+    kept = KeptCells(tmp_path / "cells.jsonl")
+    good = [cell("good", {"x": [0.5]}), cell("good", {"x": [0.9]}, seed=1)]
+    poor = [cell("poor", {"x": [0.25]}), cell("poor", {"x": [0.25]}, seed=1)]
+    made = table(good, poor)
+    measured(kept, *good, poor[0])
+    assert "| good | 9 | 70.0 [" in table_text(made, kept)
+    judged = judge(made.claims[0], made, kept)
+    assert judged.ours == "+25.0 [+25.0, +25.0] (50.0 and 25.0)"
+    assert "1 words, 1 seed" in judged.why
