@@ -70,7 +70,7 @@ holistic:
 
 sbom: $(VENV)/.core
 	mkdir -p build
-	$(BIN)/python tools/sbom.py > build/dependencies.md
+	$(BIN)/python tools/dependencies.py list > build/dependencies.md
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

@@ -10,7 +10,7 @@ from signspot.io.sandbox import Sandbox
 from tools.attack import AttackOptions, Outcome, commands, make_sandbox, media, read_all, server
 from tools.attack.readers import TARGETS, attack_reader, read_endless
 
-# Tried in every run of the tests; scripts, full disks and two servers are in tests/web, too.
+# Tried in every run of the tests; scripts, full disks and two servers are in tests/web.
 QUICK = ("dictionary build", "train", "requests", "kills")
 
 

@@ -57,27 +57,6 @@ def test_every_row_names_what_was_compared(rows: list[dict[str, Any]]) -> None:
 
 
 @LONG
-def test_alignment_is_compared_with_embeddings_and_frame_codes_with_their_size(rows: list[dict[str, Any]]) -> None:
-    found = [row["compared"] for row in rows if row["group"] == "Search"]
-    assert sum("by alignment against by embedding" in row for row in found) == 2
-    size = next(row for row in rows if "what frame codes add per frame" in row["compared"])
-    assert size["ratio"] == pytest.approx(0.5, abs=0.1)  # 128 numbers of 16 bits beside an embedding of 256
-    whole = next(row for row in rows if row["limit"] == "below 0.1")
-    assert "alignment of 20 words" in whole["compared"]
-
-
-@LONG
-def test_limits_stand_where_they_are_asked_for(rows: list[dict[str, Any]]) -> None:
-    limits = [row["limit"] for row in rows]
-    assert limits.count("at least 8") == 2  # the dense pass of either landmark trunk
-    assert limits.count("at least 100") == 1  # generating landmarks
-    assert limits.count("at least 1") == 1  # rendering
-    assert limits.count("below 0.1") == 1  # encoder and search
-    assert limits.count("at least 1,000 per minute") == 1  # windows in which mouthings are looked for
-    assert sum(limit.startswith("grows by at most") for limit in limits) == 5 + 1 + 1
-
-
-@LONG
 def test_the_page_shows_every_row_and_no_place_of_this_machine(rows: list[dict[str, Any]], target: Path) -> None:
     page = target.read_text(encoding="utf-8")
     assert all(f"| {row['compared']} | {row['numbers']} |" in page for row in rows)

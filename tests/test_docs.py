@@ -197,13 +197,6 @@ def check_names(tree: ast.Module) -> None:
                 assert keyword.arg in known, f"signspot.{node.func.attr} has no parameter {keyword.arg}"
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
-def test_spelling_is_british(page: Path) -> None:
-    text = prose(page).replace("`license` also means licence", "")
-    found = re.findall(r"(?i)\b(?:normaliz\w*|color\w*|behavior\w*|localiz\w*|license[sd]?|center\w*|gray)\b", text)
-    assert not found
-
-
 def test_every_page_is_in_the_index() -> None:
     index = (DOCS / "README.md").read_text(encoding="utf-8")
     for page in DOCS.glob("*/*.md"):

@@ -69,5 +69,6 @@ def test_a_track_has_one_finite_embedding_a_window() -> None:
         Track(np.zeros((4, 4), np.float16), grid, "abc")
     poisoned = np.zeros((5, 4), np.float32)
     poisoned[2, 1] = np.nan
-    with pytest.raises(TrackError, match=r"'news\.mp4'"):
+    with pytest.raises(TrackError) as refused:
         Track(poisoned, grid, "abc", "news.mp4")
+    assert "'news.mp4'" in str(refused.value)

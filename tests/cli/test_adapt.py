@@ -51,12 +51,3 @@ def test_mistakes_are_one_line(signspot: Call, footage: Path, tmp_path: Path, op
     assert not said
     assert reason in noted
     assert len(noted.strip().splitlines()) == 1
-
-
-def test_a_file_of_a_person_is_not_replaced(signspot: Call, footage: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "mine.safetensors").write_text("mine")
-    code, _, noted = signspot("adapt", str(footage), "--out", str(tmp_path / "mine"))
-    assert code == 2
-    assert "--force" in noted
-    assert (tmp_path / "mine" / "mine.safetensors").read_text() == "mine"

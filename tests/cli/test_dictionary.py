@@ -63,20 +63,6 @@ def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(s
     assert [found.word for found in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
 
 
-def test_convert_never_writes_over_its_input_or_a_persons_file(signspot: Call, tmp_path: Path) -> None:
-    write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.eaf")
-    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.eaf")
-    assert code != 0
-    assert "it is the input" in err
-    (tmp_path / "a.csv").write_text("my own table")
-    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv")
-    assert code != 0
-    assert (tmp_path / "a.csv").read_text() == "my own table"
-    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--force")
-    assert code == 0, err
-    assert (tmp_path / "a.csv.bak").read_text() == "my own table"
-
-
 def test_a_document_from_another_machine_is_replaced_only_while_nobody_has_edited_it(
     signspot: Call, tmp_path: Path
 ) -> None:
@@ -100,19 +86,6 @@ def test_convert_writes_one_document_per_video(signspot: Call, tmp_path: Path) -
     assert "one file per video" in err
     assert "x-mon-a.eaf" in out
     assert read_spottings(tmp_path / "x-mon-a.eaf") + read_spottings(tmp_path / "x-tue-a.eaf") == found
-
-
-def test_convert_refers_to_an_external_vocabulary(signspot: Call, tmp_path: Path) -> None:
-    write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.csv")
-    (tmp_path / "bsl.ecv").write_text(
-        "<CV_RESOURCE><CONTROLLED_VOCABULARY CV_ID='BSL'><CV_ENTRY_ML CVE_ID='g1'><CVE_VALUE>APPLE</CVE_VALUE>"
-        "</CV_ENTRY_ML></CONTROLLED_VOCABULARY></CV_RESOURCE>"
-    )
-    code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", "--ecv", tmp_path / "bsl.ecv")
-    assert code == 0, err
-    text = (tmp_path / "a.eaf").read_text()
-    assert 'CVE_REF="g1"' in text
-    assert (tmp_path / "bsl.ecv").as_uri() in text
 
 
 def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Path, tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ def test_a_video_is_embedded_into_a_folder_of_tracks(signspot: Call, corner: Pat
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2"])
 def test_shards_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(OptionsError, match="3/8"):
+    with pytest.raises(OptionsError) as refused:
         Shard.parse(text)
+    assert repr(text) in str(refused.value)
 
 
 def test_shards_share_out_all_videos() -> None:

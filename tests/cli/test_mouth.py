@@ -63,19 +63,8 @@ def about_lips(said: str) -> list[str]:
 
 
 def test_labels_and_spottings_are_written(signspot, place, tmp_path):
-    code, out, _ = run(
-        signspot,
-        place,
-        "--word",
-        "elephant",
-        "--threshold",
-        0,
-        "--out",
-        tmp_path / "x.bobsl.json",
-        "--labels",
-        tmp_path / "l.jsonl",
-        "--json",
-    )
+    files = ("--out", tmp_path / "x.bobsl.json", "--labels", tmp_path / "l.jsonl")
+    code, out, _ = run(signspot, place, "--word", "elephant", "--threshold", 0, *files, "--json")
     assert code == 0
     (row,) = map(json.loads, out.splitlines())
     (spotting,) = read_spottings(tmp_path / "x.bobsl.json")
@@ -149,30 +138,6 @@ def test_mistakes_are_one_line(signspot, place, arguments, reason, expected):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_no_face_no_subtitles_and_odd_words_have_a_reason(signspot, place, tmp_path):
-    code, _, err = run(signspot, place, video="faceless.pose")
-    assert code == 1
-    assert "shows no face in 150 frames" in err
-    (tmp_path / "lonely.pose").write_bytes((place / "news.pose").read_bytes())
-    code, _, err = signspot("mouth", tmp_path / "lonely.pose")
-    assert code == 2
-    assert "no subtitles beside" in err
-    _, _, err = run(signspot, place, "--word", "moon", "--threshold", 0)
-    assert "news.vtt mentions none of the words that are asked for ('moon')" in err
-
-
-def test_a_turned_head_and_a_covered_mouth_have_a_reason(signspot, place):
-    code, out, err = run(signspot, place, "--threshold", 0, video="aside.pose")
-    assert (code, out) == (1, "")
-    assert "from the side only: no mouthing can be read. Film from the front" in err
-    code, _, err = run(signspot, place, "--threshold", 0, video="turning.pose")
-    assert code == 0
-    assert "the head is turned away in 67% of the frames: nothing is read there" in err
-    code, _, err = run(signspot, place, "--threshold", 0, video="covered.pose")
-    assert code == 0
-    assert "a hand is before the mouth in 67% of the frames: expect to miss mouthings" in err
-
-
 def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, tmp_path):
     """The same words on turned heads and covered mouths: while it runs, in the store and in the report."""
     names, footage, out = ("covered", "news", "turning"), tmp_path / "footage", tmp_path / "run"
@@ -198,38 +163,21 @@ def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, t
     assert all(line in err for line in told)
 
 
-def test_spot_remarks_on_lips_as_mouth_does(signspot, place, corner, tmp_path):
-    """The same words where mouthing is evidence; with several videos, each remark names its own."""
-    signs = ("--dictionary", corner / "signs", "--encoder", corner / "encoder.safetensors", "--threshold", 0)
-
-    def spot(*videos: str, more: tuple[str, ...] = ("--mouthing",)) -> str:
-        code, out, err = signspot("spot", *(place / f"{name}.pose" for name in videos), *signs, "--top", 1, *more)
-        assert (code, bool(out)) == (0, True)
-        return err
-
-    remarks = {}
-    for name in ("covered", "news", "turning"):
-        remarks[name] = about_lips(run(signspot, place, "--threshold", 0, video=f"{name}.pose")[2])
-        assert about_lips(spot(name)) == remarks[name]
-    assert [len(each) for each in remarks.values()] == [2, 0, 3]
-    assert about_lips(spot("covered", more=())) == []
-    told = [f"{place / name}.pose: {remark}" for name in ("covered", "turning") for remark in remarks[name]]
-    assert about_lips(spot("covered", "turning")) == told
-    assert "aside.pose shows a face from the side only: no mouthing can be read" in spot("aside")
-
-
-def test_spot_says_which_words_cannot_be_read_from_lips(signspot, place, corner, tmp_path):
-    for number, word in enumerate(("東京", "Bürgermeister")):
-        shutil.copy(corner / "signs" / f"{('apple', 'friend')[number]}.pose", tmp_path / f"{word}.pose")
-    common = ("spot", place / "news.pose", tmp_path, "--encoder", corner / "encoder.safetensors", "--threshold", 0)
-    code, out, err = signspot(*common, "--top", 1, "--mouthing", "--json")
-    assert (code, len(out.splitlines())) == (0, 2)
-    assert "not looked for: the word '東京' has no phonemes" in err
-    assert "no English dictionary knows 'Bürgermeister': how it is said is guessed by its spelling" in err
-    code, _, err = signspot(*common, "--top", 1, "--mouthing", "--language", "de")
-    assert (code, "dictionary knows" in err) == (0, False)
-    code, _, err = signspot(*common, "--mouthing", "--language", "xx")
-    assert (code, "no lemmas for the language 'xx'" in err) == (2, True)
+@pytest.mark.parametrize(
+    ("video", "code", "reason"),
+    [
+        ("faceless", 1, "shows no face in 150 frames"),
+        ("aside", 1, "from the side only"),
+        ("turning", 0, "the head is turned away in 67% of the frames"),
+        ("covered", 0, "a hand is before the mouth in 67% of the frames"),
+        ("lonely", 2, "no subtitles beside"),
+    ],
+)
+def test_lips_that_cannot_be_read_have_a_reason(signspot, place, video, code, reason):
+    if video == "lonely":
+        shutil.copy(place / "news.pose", place / "lonely.pose")
+    ended, _, err = run(signspot, place, "--threshold", 0, video=f"{video}.pose")
+    assert (ended, reason in err) == (code, True)
 
 
 def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot, place):

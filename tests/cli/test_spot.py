@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from signspot.cli.annotate import _with_confirmed
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import read_spottings
 
@@ -139,20 +138,6 @@ def test_a_mistake_is_one_line_on_stderr(
     assert len([line for line in err.splitlines() if line.startswith("signspot: ")]) == 1
 
 
-def test_misuse_ends_with_2(signspot: Call) -> None:
-    assert signspot("spot")[0] == 2
-    assert signspot("spot", "a", "b", "--no-such-option")[0] == 2
-    assert signspot("no-such-verb")[0] == 2
-    assert signspot()[0] == 2
-
-
-def test_help_and_version(signspot: Call) -> None:
-    code, out, _ = signspot("spot", "--help")
-    assert code == 0
-    assert "Example: signspot spot" in out
-    assert signspot("--version")[1].startswith("signspot ")
-
-
 def test_nothing_found_is_said(signspot: Call, corner: Path) -> None:
     arguments = ("spot", corner / "footage.pose", corner / "signs", "--encoder", corner / "encoder.safetensors")
     code, out, err = signspot(*arguments, "--threshold", "1")
@@ -221,7 +206,6 @@ def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: P
     """CLI = API, field by field."""
     from dataclasses import asdict
 
-    from signspot.dictionary.opening import open_dictionary
     from signspot.spotting.spotter import load
 
     video, encoder = corner / "footage.pose", corner / "encoder.safetensors"
@@ -263,18 +247,6 @@ def test_what_is_cached_is_searched_without_pytorch(
     second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (second.returncode, second.stdout) == (0, first)
     assert second.stderr.splitlines()[-1] == "False"
-
-
-def test_confirmed_spottings_extend_a_dictionary_for_annotation_by_no_new_word(corner: Path, tmp_path: Path) -> None:
-    table, rows = tmp_path / "checked.csv", [("apple", "yes"), ("apple", "no"), ("unheard", "yes")]
-    places = [f"{n + 1.5},{n + 1.1},{n + 1.9}" for n in range(len(rows))]
-    lines = [f"{w},{corner / 'footage.pose'},{place},{answer}" for (w, answer), place in zip(rows, places, strict=True)]
-    table.write_text("\n".join(["word,video,time,start,end,decision", *lines]), encoding="utf-8")
-    plain, extended = open_dictionary(corner / "signs"), _with_confirmed(corner / "signs", table)
-    assert list(extended) == list(plain)
-    ids = {word: [exemplar.id for exemplar in plain[word]] for word in plain}
-    ids["apple"].append("footage@1.10")
-    assert {word: [exemplar.id for exemplar in extended[word]] for word in extended} == ids
 
 
 SUBTITLES = "WEBVTT\n\n00:00.000 --> 00:04.000\nAn apple, by name.\n\n00:04.000 --> 00:08.000\nA friend.\n"

@@ -21,12 +21,6 @@ def start(*arguments: object, **more: object) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload]
 
 
-def test_python_runs_the_package_as_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "signspot", "spot"], capture_output=True, text=True, cwd=REPOSITORY)
-    assert done.returncode == 2
-    assert "signspot spot --help" in done.stderr
-
-
 def test_words_neither_mark_up_tables_nor_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_spottings([STRANGE], as_json=False)
     console.print_line("word \x1b]0;title\x07")
@@ -64,16 +58,6 @@ def test_files_are_written_though_results_cannot_be_printed(
     assert len((tmp_path / "out.csv").read_text().splitlines()) > 1
     assert "Traceback" not in err
     assert ("cannot print the results: No space left" in err) == (code == 1)
-
-
-def test_a_full_device_is_told_in_a_line() -> None:
-    handle = os.open("/dev/full", os.O_WRONLY)
-    with start("cache", stdout=handle) as run:
-        _, err = run.communicate(timeout=LIMIT)
-    os.close(handle)
-    assert run.returncode == 1
-    assert err.splitlines()[-1] == "signspot: cannot print the results: No space left on device."
-    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(("module", "said"), [("typer", "nothing was begun"), ("torch", "nothing half-written")])

@@ -1,11 +1,8 @@
 """`signspot train` of an embedding: from a corpus to an encoder that spots; every mistake is one line."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,20 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.corpus.corpus import open_corpus
-from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
 from signspot.training import embedding_mlp
-from signspot.training.item_batches import ItemBatches, ItemBatchOptions
-from signspot.training.items import ItemOptions, find_training_subset
-from signspot.types import Grid
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
-from tests.fixtures.limits import LIMIT, started
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -48,38 +39,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of eight words, as landmarks."""
     options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
     return corpus_once(options, tmp_path_factory).folder
-
-
-def centred_share(folder: Path, source: str) -> float:
-    """Of the foreground windows of all labels of a source, those whose middle lies inside a sign of the word."""
-    corpus = open_corpus(folder)
-    items = find_training_subset(corpus).items(ItemOptions(sources=(source,)))
-    length = {
-        name: open_landmarks(video.landmarks).times[-1] for name, video in corpus.videos.items() if video.landmarks
-    }
-    grids = {name: Grid(25.0, 16, 1, round(25 * float(end)) + 1) for name, end in length.items()}
-    words = sorted({word for item in items for word in (item.word, *item.background)})
-    batches = ItemBatches(items, grids, words, 8, 0, ItemBatchOptions(items=4))
-    inside = []
-    for step in range(40):
-        places = batches[step]
-        for window, item, word in zip(places.clip_window, places.clip_item, places.clip_word, strict=True):
-            if word >= 0:
-                video = places.videos[item]
-                signs = [sign for sign in corpus.signs(video) if sign.word == batches.words[word]]
-                inside.append(any(s.start <= grids[video].times[window] <= s.end for s in signs))
-    return sum(inside) / len(inside)
-
-
-@pytest.mark.long
-def test_what_annotation_finds_is_trained_on_where_it_is_signed(signspot: Call, corpus: Path, tmp_path: Path) -> None:
-    """By the synthetic truth; a D label that was taken for the end of a sign gave a quarter of such windows."""
-    labels = corpus / "labels" / "D.jsonl"
-    found = ("annotate", corpus, "--dictionary", corpus / "dictionary", "--out", tmp_path / "run", "--labels", labels)
-    code, _, err = signspot(*found)
-    assert code == 0, err
-    assert centred_share(corpus, "D") > 0.65
-    assert centred_share(corpus, "M") > 0.35  # a mouthing is less exact, and one in five is wrong
 
 
 @pytest.fixture
@@ -173,26 +132,6 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on_to_the_same_weight
     assert (tmp_path / "whole" / "curve.csv").read_text() == (tmp_path / "run" / "curve.csv").read_text()
 
 
-@pytest.mark.long
-def test_two_processes_give_the_weights_of_one(
-    train: Call, made: Path, config: Path, corner: Path, tmp_path: Path
-) -> None:
-    assert train(made, out="one")[0] == 0
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python")
-    verb = (Path(sys.executable).parent / "signspot", "train", config, "--corpus", made, "--out", tmp_path / "two")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    command = (*torchrun, *verb, "--encoder", corner / "encoder.safetensors")
-    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as run:
-        out, err = run.communicate(timeout=2 * LIMIT)
-    assert run.returncode == 0, err[-3000:]
-    assert out.count("mine.safetensors: mine (") == 1  # the first process alone reports
-    one, two = (load_encoder(tmp_path / name / "mine.safetensors") for name in ("one", "two"))
-    for key, value in one.module.state_dict().items():
-        assert torch.allclose(value, two.module.state_dict()[key], atol=1e-5, rtol=1e-4), key
-    curves = [np.loadtxt(tmp_path / name / "curve.csv", delimiter=",", skiprows=1) for name in ("one", "two")]
-    np.testing.assert_allclose(curves[0], curves[1], rtol=1e-4)
-
-
 def relabel(corpus: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
     """Rewrite all labels."""
     for path in (corpus / "labels").glob("*.jsonl"):
@@ -260,16 +199,6 @@ def test_a_word_without_an_exemplar_is_left_out_and_named(train: Call, corpus: P
 
 def test_features_that_are_no_numbers_are_one_line(train: Call, made: Path, tmp_path: Path) -> None:
     assert train(made, "--features", tmp_path / "kept", out="first")[0] == 0
-    (exemplars,) = (tmp_path / "kept").rglob("exemplars-*.npy")
-    clips = np.load(exemplars)
-    clips[:, 1:] = np.nan  # the first clip of each tells which exemplars are usable
-    np.save(exemplars, clips)
-    code, _, err = train(made, "--features", tmp_path / "kept", out="second")
-    assert code == 1
-    assert "the loss at step 0 is nan; its batch is saved in" in err
-    assert err.count("\n") == 1
-    with np.load(tmp_path / "second" / "bad-batch-0.npz") as batch:
-        assert np.isnan(batch["exemplars"]).any()
     for path in (tmp_path / "kept").rglob("train*.npy"):
         np.save(path, np.full_like(np.load(path), np.nan))
     code, _, err = train(made, "--features", tmp_path / "kept", out="third")
@@ -280,10 +209,6 @@ def test_features_that_are_no_numbers_are_one_line(train: Call, made: Path, tmp_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('kind = "embedding"\n[batch]\nitem = 3\n', "unknown key 'item' in {path} [batch]. Did you mean 'items'?"),
-        ('kind = "embeding"\n', "no kind of training 'embeding' in {path}. Did you mean 'embedding'?"),
-        ('kind = "embedding"\nepochs = "ten"\n', "epochs in {path} must be a whole number; got 'ten'"),
-        ('kind = "embedding"\nbatch = 4\n', "batch in {path} must be a table; got 4. Write [batch]"),
         ('kind = "embedding"\nloss = "softmax"\n', "no loss 'softmax'. There are: classification, info_nce"),
     ],
 )

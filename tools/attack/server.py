@@ -1,4 +1,4 @@
-"""Attacks on `signspot serve`: odd requests, uploads and names, kills, two servers on one folder, full disks.
+"""Attacks on `signspot serve`: odd requests, uploads and names, kills, ids of decisions used again.
 
 A decision or an exemplar that was answered with 200 must be there afterwards, and no answer may be 500.
 """
@@ -7,8 +7,6 @@ import csv
 import json
 import os
 import random
-import resource
-import shutil
 import signal
 import socket
 import struct
@@ -26,34 +24,29 @@ from urllib.parse import quote
 
 import numpy as np
 
-from signspot.dictionary.opening import open_dictionary
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.video.writer import write_video
 from tools.attack import PROGRAM, AttackOptions, Outcome, make_landmarks
 from tools.attack.mutations import TEXTS, VALUES
 
-SCRIPT = "<img src=x onerror=attacked=1>'\"><script>attacked=1</script>"
-FILE_SCRIPT = SCRIPT.replace("/", "&#47;")  # for names of files
 ROW = {"word": "river", "video": "news.mp4", "time": 0.5, "start": 0.2, "end": 0.8, "score": 0.9}
 NAMES = ("news.mp4", "a.mp4", "..mp4", "long" * 80 + ".mp4", "../../a.mp4", "Bär \u202e☃.mp4", "con.mp4", "a\n.mp4")
 CLIENTS = 8
-_PAGES = "/ /spot /sign /verify /verify/QUEUE /verify/QUEUE/results /dictionary /compare /requests"
-_TMPFS = 'mount -t tmpfs -o size=8m none "$0" && cp -r "$0-seed/." "$0" && exec "$@"'
 _TIMEOUT = 300.0  # seconds for an answer, on a busy machine
 
 
 class Server:
     """A server as users run it, in a process that can be killed."""
 
-    def __init__(self, folder: Path, prefix: tuple[str, ...] = ()):
-        self.folder, self.prefix, self.port = folder, prefix, 0
+    def __init__(self, folder: Path):
+        self.folder, self.port = folder, 0
         self.log = folder.parent / "log.txt"
         self.start()
 
     def start(self) -> None:
         """Start it, the second time at the port of the first."""
         environment = {**os.environ, "SIGNSPOT_CACHE": str(self.folder.parent / "cache"), "OMP_NUM_THREADS": "1"}
-        command = [*self.prefix, sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
+        command = [sys.executable, "-c", PROGRAM, "serve", str(self.folder), "--port", str(self.port)]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         assert self.process.stdout is not None
@@ -101,23 +94,23 @@ class Server:
         return content.decode()
 
 
-def make_folder(folder: Path, word: str = "river", video: str = "news") -> Path:
+def make_folder(folder: Path) -> Path:
     """A video with landmarks and subtitles beside it, and a dictionary of two words."""
-    write_landmarks(make_landmarks(50), folder / f"{video}.pose")
-    write_video(folder / f"{video}.mp4", (np.full((64, 96, 3), shade, np.uint8) for shade in range(50)), 25.0)
-    (folder / f"{video}.vtt").write_text(f"WEBVTT\n\n00:00.000 --> 00:02.000\nA {word}.\n")
+    write_landmarks(make_landmarks(50), folder / "news.pose")
+    write_video(folder / "news.mp4", (np.full((64, 96, 3), shade, np.uint8) for shade in range(50)), 25.0)
+    (folder / "news.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:02.000\nA river.\n")
     for number in range(2):
         write_landmarks(make_landmarks(20 + number), folder / "dictionary" / f"{number}.pose")
-    words = {name: {"exemplars": [{"file": f"{n}.pose", "signer": word}]} for n, name in enumerate((word, "apple"))}
+    words = {name: {"exemplars": [{"file": f"{n}.pose", "signer": "Ann"}]} for n, name in enumerate(("river", "apple"))}
     text = json.dumps({"format": "signspot-dictionary", "version": 1, "words": words})
     (folder / "dictionary" / "dictionary.json").write_text(text)
     return folder
 
 
 @contextmanager
-def serving(folder: Path, *prefix: str) -> Iterator[Server]:
+def serving(folder: Path) -> Iterator[Server]:
     """A server for the block."""
-    server = Server(folder, prefix)
+    server = Server(folder)
     try:
         yield server
     finally:
@@ -189,34 +182,6 @@ def _sample(schema: Any, schemas: Any, text: Callable[[], str], chance: random.R
     return {"integer": 1, "number": 0.5, "boolean": True, "null": None}.get(schema.get("type", ""), text())
 
 
-def _pages(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
-    """Every page in Chromium, with scripts in everything that it shows and in every parameter: none may run."""
-    from playwright.sync_api import sync_playwright
-
-    with serving(make_folder(folder, SCRIPT, FILE_SCRIPT)) as server, sync_playwright() as player:
-        row = {**ROW, "word": SCRIPT, "video": f"{FILE_SCRIPT}.mp4"}
-        queue = server.get("POST", "/api/queues", {"name": SCRIPT, "rows": [row], "dictionary": "dictionary"})["id"]
-        decision = {"id": "decision-1", "item": 0, "annotator": SCRIPT, "answer": "word", "word": SCRIPT}
-        server.get("POST", f"/api/queues/{queue}/decisions", {**decision, "start": 0.2, "end": 0.8})
-        browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        routes = _PAGES.replace("QUEUE", queue).split()
-        parameters = [(name, SCRIPT) for name in ("q", "start", "run", "other", "name", "back")]
-        parameters += [("video", f"{FILE_SCRIPT}.mp4"), ("dictionary", "dictionary"), ("word", SCRIPT)]
-        queries = ["", "?" + "&".join(f"{name}={quote(value)}" for name, value in parameters)]
-        queries.append("?" + "&".join(f"{name}={quote(SCRIPT)}" for name, _ in parameters))
-        for path in [route + query for route in routes for query in queries]:
-            with outcome.timed(path[:60]):
-                page = browser.new_page()
-                page.add_init_script(f"localStorage.setItem('signspot-who', {json.dumps(SCRIPT)})")
-                answer = page.goto(server.address + path, wait_until="networkidle", timeout=1000 * _TIMEOUT)
-                assert answer is not None
-                assert answer.status < 500, answer.status
-                outcome.accepted += answer.status == 200
-                assert page.evaluate("typeof attacked") == "undefined", "a script ran"
-                page.close()
-        browser.close()
-
-
 def _kills(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
     """Clients that decide while the server is killed, `count` times: what was answered with 200 is there, once."""
     chance = random.Random(options.seed)
@@ -244,59 +209,6 @@ def _kills(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
         outcome.accepted = len(answered)
 
 
-def _two_servers(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
-    """Clients of two servers on one folder change its dictionary and decide: nothing that was answered is lost."""
-    pose = (make_folder(folder) / "news.pose").read_bytes()
-    with serving(folder) as one, serving(folder) as two, ThreadPoolExecutor(CLIENTS) as clients:
-        queue = one.get("POST", "/api/queues", {"name": "q", "rows": [ROW]})["id"]
-
-        def change(number: int) -> tuple[int, int]:
-            server = (one, two)[number % 2]
-            put = f"/api/dictionaries/dictionary/exemplar?word=w{number}&file=a.pose"
-            return server.ask("PUT", put, pose)[0], server.decide(queue, f"decision-{number:04}")
-
-        statuses = list(clients.map(change, range(4 * options.count)))
-        words, history = set(open_dictionary(folder / "dictionary")), two.history(queue)
-        for number, (added, decided) in enumerate(statuses):
-            with outcome.timed(f"change {number}"):
-                assert added in (200, 503), added
-                assert decided in (200, 503), decided
-                outcome.accepted += (added, decided) == (200, 200)
-                assert added != 200 or f"w{number}" in words, "an exemplar is lost"
-                assert decided != 200 or f"decision-{number:04}" in history, "a decision is lost"
-
-
-def _full_disk(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
-    """A disk that fills up: uploads and decisions are answered with 507 or kept, and no part files stay."""
-    make_folder(folder.with_name("folder-seed"))
-    folder.mkdir()
-    prefix = ("unshare", "--mount", "sh", "-c", _TMPFS, str(folder))
-    if not shutil.which("unshare") or subprocess.run([*prefix, "true"], capture_output=True).returncode:
-        outcome.name += " (not tried: needs root)"
-        return
-    video = (folder.with_name("folder-seed") / "news.mp4").read_bytes()
-    with serving(folder, *prefix) as server:
-        queue = server.get("POST", "/api/queues", {"name": "q", "rows": [ROW]})["id"]
-        inside = ["nsenter", f"--target={server.process.pid}", "--mount"]
-        filler = ["dd", "if=/dev/zero", f"of={folder / 'filler'}", "bs=4k"]
-        subprocess.run([*inside, *filler], capture_output=True)  # until the disk is full
-        subprocess.run([*inside, "truncate", "--size=-128K", str(folder / "filler")], check=True)  # room for a few
-        answered = {f"decision-{k:04}": server.decide(queue, f"decision-{k:04}") for k in range(40 * options.count)}
-        for number, (name, status) in enumerate(answered.items()):
-            with outcome.timed(name):
-                assert status in (200, 507), status
-                if number % 10 == 0:
-                    assert server.ask("PUT", f"/api/uploads/{number}.mp4", video)[0] in (200, 507)
-        assert 507 in answered.values(), "the disk never was full"
-        files = subprocess.run([*inside, "find", str(folder)], capture_output=True, text=True, check=True).stdout
-        assert "signspot-part" not in files, "part files stay"
-        subprocess.run([*inside, "rm", str(folder / "filler")], check=True)
-        history = server.history(queue)
-        lost = [name for name, status in answered.items() if (name in history) != (status == 200)]
-        assert not lost, f"{len(lost)} decisions are not what was answered: {lost[:3]}"
-        outcome.accepted = sum(status == 200 for status in answered.values())
-
-
 def _uploads(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
     """Uploads of one name, of strange ones, and broken off: what was answered is there, and nothing was replaced."""
     video = (make_folder(folder) / "news.mp4").read_bytes()
@@ -322,23 +234,6 @@ def _uploads(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
     assert "Traceback" not in server.log.read_text(), f"a traceback in the log: {server.log.read_text()[-1500:]}"
 
 
-def _no_child(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
-    """A server that cannot start a process: uploads are answered with 503, and taken again later."""
-    video = (make_folder(folder) / "news.mp4").read_bytes()
-    with serving(folder) as server:
-        handles, upload = Path(f"/proc/{server.process.pid}/fd"), ("PUT", "/api/uploads/a.mp4", video)
-        assert server.ask("PUT", "/api/uploads/a.html", video)[0] == 422  # loads what the next requests need
-        soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
-        most = 3 + max(int(path.name) for path in handles.iterdir())  # a connection and a file more
-        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (most, hard))
-        for number in range(options.count):
-            with outcome.timed(f"upload {number}"):
-                status, answer = server.ask(*upload)
-                assert status == 503, f"{status} {answer[:200]!r}"
-        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
-        server.get(*upload)
-
-
 def _reused(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
     """Clients that use an id for one decision after the other: what was answered with 200 is what the log holds."""
     with serving(make_folder(folder)) as server, ThreadPoolExecutor(CLIENTS) as clients:
@@ -354,24 +249,9 @@ def _reused(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
             assert (log[name] == answer) == (status == 200), "not what was answered"
 
 
-def _removed(outcome: Outcome, options: AttackOptions, folder: Path) -> None:
-    """The server's own folder is removed while it serves: no decision is answered as if it were kept."""
-    with serving(make_folder(folder)) as server:
-        queue = server.get("POST", "/api/queues", {"name": "q", "rows": [ROW]})["id"]
-        shutil.rmtree(folder / ".signspot")
-        for number in range(options.count):
-            with outcome.timed(f"decision {number}"):
-                assert server.decide(queue, f"decision-{number}") == 503
-
-
 KINDS = {
     "requests": _requests,
-    "pages": _pages,
     "kills": _kills,
-    "two servers": _two_servers,
-    "full disk": _full_disk,
     "uploads": _uploads,
-    "no child process": _no_child,
     "reused decisions": _reused,
-    "removed folder": _removed,
 }
