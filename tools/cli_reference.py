@@ -4,6 +4,7 @@ import ast
 import inspect
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
@@ -20,27 +21,42 @@ from signspot.training.configuration import COMPUTE, Compute
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 
-def document(command: Any, name: str, parent: Any = None) -> list[str]:
-    """Sections of a command and, below it, of its verbs."""
-    context = command.make_context(name, [], parent=parent, resilient_parsing=True)
-    command.epilog, command.add_help_option = None, parent is None  # both are told once
-    text = command.get_help(context).rstrip()
-    lines = [f"## `{context.command_path}`", "", "```text", text, "```", ""]
-    for verb in command.list_commands(context) if hasattr(command, "list_commands") else ():
-        lines += document(command.get_command(context, verb), verb, context)
-    return lines
-
-
 def command_reference() -> str:
-    """The page of all commands."""
-    head = [
+    """The page of all commands; an option that several commands have alike is told once."""
+    root = typer.main.get_command(app)
+    leaves = list(walk(root, "signspot"))
+    times = Counter(told(option) for context in leaves for option in context.command.params)
+    several = {option: name for option, name in times.items() if name > 2 and option[0].startswith("--")}
+    lines = [
         "# Command line",
         "",
         "Written by `make docs` from the commands' own help; do not edit. Every command has `--help`, and",
-        "takes the options of `signspot` before or after its name.",
+        "takes the options of `signspot` before or after its name. Some options are of several commands:",
+        "",
+        *(f"* `{name}`: {text}" for name, text in sorted(several)),
         "",
     ]
-    return "\n".join(head + document(typer.main.get_command(app), "signspot"))
+    for context in leaves:
+        command = context.command
+        command.epilog, command.add_help_option = None, context.parent is None  # told above
+        shared = [option for option in command.params if told(option) in several]
+        command.params = [option for option in command.params if option not in shared]
+        also = f"\n  And: {', '.join(told(option)[0] for option in shared)}" if shared else ""
+        lines += [f"## `{context.command_path}`", "", "```text", command.get_help(context).rstrip() + also, "```", ""]
+    return "\n".join(lines)
+
+
+def walk(command: Any, name: str, parent: Any = None) -> Iterator[Any]:
+    """A context for a command and, below it, for its verbs."""
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True)
+    yield context
+    for verb in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from walk(command.get_command(context, verb), verb, context)
+
+
+def told(option: Any) -> tuple[str, str]:
+    """The name and the help text of an option."""
+    return option.opts[0], getattr(option, "help", None) or ""
 
 
 def configuration_reference() -> str:

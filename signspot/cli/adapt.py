@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from signspot.cli.console import bar, count, duration, log, open_outputs, print_line, print_table
-from signspot.cli.options import EncoderName, settings
+from signspot.cli.options import EncoderName, Json, settings
 from signspot.cli.train import command, resume_hint
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def adapt(
         bool, typer.Option("--embeddings", help="Also adapt embeddings, for --match embedding: unseen words may lose.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of batches and of what is held out.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import claim_outputs, count, log, open_outputs, print_line, print_table
+from signspot.cli.options import Json
 
 
 def annotate_report(
@@ -26,7 +27,7 @@ def annotate_report(
         Path | None, typer.Option(help="With --decoys: write the accepted spottings (.csv, .eaf, …).")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Least confidence of an accepted spotting.")] = 0.9,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     out: Annotated[Path, typer.Option(help="Folder of yield.md, yield.png and words.csv.")] = Path("report"),
 ) -> None:
     """Vocabulary and yield against the threshold; with decoys, precision without truth, and what to abstain from.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, count, log, open_outputs, print_line, print_table
-from signspot.cli.options import EncoderName, default_workers, settings
+from signspot.cli.options import EncoderName, Json, default_workers, settings
 from signspot.cli.variants import variants
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def info(
     check: Annotated[
         bool, typer.Option("--check", help="Embed the exemplars, and name those that match rest, or everything.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show what a dictionary holds: its words, or the exemplars of some.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, log, open_outputs, print_line, print_table
-from signspot.cli.options import settings
+from signspot.cli.options import Json, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +96,7 @@ def one_shot_verb(
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
     queries: Annotated[int, typer.Option(min=1, help="Clips that are looked up, at most.")] = 1000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Look isolated signs up among one exemplar per word by other signers: R@1, R@5, R@10, MRR, median rank.
 
@@ -151,7 +151,7 @@ def streams_verb(
     ] = None,
     words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
     seed: Annotated[int, typer.Option(help="Random seed of words, exemplars and streams.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Spot words in streams of real signs, with 1, 3 and 5 exemplars by other signers, and count false alarms.
 
@@ -219,7 +219,7 @@ def corpus(
     ] = None,
     words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
     threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Measure encoders, or recognisers, on the test videos of a corpus.
 

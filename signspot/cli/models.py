@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from signspot.cli.console import print_line, print_table
-from signspot.cli.options import settings
+from signspot.cli.options import Json, settings
 
 if TYPE_CHECKING:
     from signspot.models.encoder import Encoder
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def models(
     name: Annotated[str | None, typer.Argument(help="A shipped encoder's name, or a file. None: list all.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     export: Annotated[
         Path | None,
         typer.Option(help="Folder to write it to as Hugging Face lays it out; --encoder takes such a folder."),

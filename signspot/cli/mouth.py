@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, count, log, open_outputs, print_spottings
-from signspot.cli.options import settings
+from signspot.cli.options import Json, settings
 
 if TYPE_CHECKING:
     from signspot.mouthing.spotter import MouthingSpotter
@@ -37,7 +37,7 @@ def mouth(
         list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Write labels for training (.jsonl).")] = None,
-    json_lines: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    json_lines: Json = False,
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 

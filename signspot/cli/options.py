@@ -80,7 +80,7 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Do without the cache 
 
 # Of several commands
 Out = Annotated[list[Path] | None, typer.Option("--out", help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON Lines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, a line for each of several results.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page (.html).")]
 EncoderName = Annotated[
     str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
