@@ -38,9 +38,8 @@ def adapt(
 ) -> None:
     """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 
-    Test videos (splits.json) are not looked at; without splits a quarter of the videos is kept for tests, named in
-    OUT/splits.json. Each quarter of the others and of the words is held out in turn. Where they show no gain, nothing
-    is written and the encoder that you have is the one to keep. Ctrl-C saves the state, and the same command resumes.
+    Test videos (splits.json, else a quarter) are not looked at; each quarter of the others and of the words is held
+    out in turn. Without a gain nothing is written. Ctrl-C saves the state, and the same command resumes.
 
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """

@@ -86,11 +86,8 @@ def annotate(
 ) -> None:
     """Look for the words of subtitles in the signing around them; store, and export, what is found.
 
-    By a dictionary's exemplars, or with --source mouthing on the signers' lips: then a spotting is the 0.6 s before a
-    peak of probability, and words come from the subtitles unless some are named.
-
-    Killed or stopped, it goes on where it was; with new words or videos it does only what is new. Exit code 3 means
-    that it went through, but some videos could not be annotated; they are named at the end.
+    By a dictionary's exemplars, or with --source mouthing on the signers' lips. Stopped, it goes on where it was; with
+    new words or videos it does only what is new. Exit code 3: some videos could not be annotated.
 
     Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
     """

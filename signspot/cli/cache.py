@@ -13,10 +13,10 @@ def cache(
         typer.Option(metavar="PART", help="Empty landmarks, tracks, exemplars, indices, decoys, encoders or all."),
     ] = None,
 ) -> None:
-    """Show where the cache is and how much each part of it takes; or remove what can be made again.
+    """Show where the cache is and how much each part of it takes; or empty it.
 
-    Landmarks and tracks are bounded: beyond $SIGNSPOT_CACHE_LIMIT of either (as in 500 MB; 20 GiB if not set), the
-    least recently used go. Nothing that signspot did not put into the cache is touched.
+    Beyond $SIGNSPOT_CACHE_LIMIT of landmarks or of tracks (as in 500 MB; 20 GiB if not set), the least recently used
+    go.
 
     Example: signspot cache --clear tracks
     """

@@ -26,8 +26,7 @@ def calibrate(
 ) -> None:
     """Measure false alarms on background signing; keep the thresholds in the encoder's card.
 
-    The background may be synthetic: make two corpora with different seeds, and look for the words of one in the
-    videos of the other. The two languages share words, but no signs.
+    The background may be a synthetic corpus, and the words those of another seed.
 
     Example: signspot calibrate runs/landmark/landmark.safetensors --footage corpus/ --dictionary other/dictionary
     """

@@ -42,8 +42,8 @@ def build(
 ) -> None:
     """Build a dictionary of its own: from word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
 
-    The glosses of an ELAN document (.eaf), or of a folder of them, are cut out of their videos. LSA64, WLASL, ASL
-    Citizen, exports of a SignBank and BSLDict are read as they are published; nothing that a pickle says is run.
+    The glosses of ELAN documents (.eaf) are cut out of their videos. LSA64, WLASL, ASL Citizen, exports of a SignBank
+    and BSLDict are read as they are published.
 
     Example: signspot dictionary build corpus.eaf dictionary/ --tier RH-gloss --video corpus.mp4
     """

@@ -38,11 +38,10 @@ def embed(
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Make the track of a video: its embeddings, which `signspot spot` takes in place of the video.
+    """Make tracks of videos, which `signspot spot` takes in place of them, and a folder of which `search` takes.
 
-    Of a folder, a track of each video is written into the folder --out, which `signspot search` takes. Files that
-    are there are left alone, so the same command goes on where it was stopped. Of features that others have made,
-    --encoder names the checkpoint that made them, and --stride the frames between two of them.
+    Files that are there are left alone, so the same command goes on where it was stopped. Of features that others have
+    made, --encoder names the checkpoint that made them, and --stride the frames between two of them.
 
     Example: signspot embed footage/ --out archive/ --shard 1/8
     """

@@ -34,8 +34,7 @@ def mouthing(
 ) -> None:
     """Ask for words on lips: precision, recall, false alarms, time error, reliability.
 
-    Videos of the split "test" are used, or all where there is none. Questions are asked as signspot mouth asks them.
-    Beside the network stands a spotter that has learned nothing.
+    Of the videos of the split "test", or all where there is none; beside a spotter that has learned nothing.
 
     Example: signspot evaluate mouthing lips/ --silent lsa64/ --out mouthing.md
     """

@@ -12,9 +12,8 @@ def forget(
     places: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Folders of exemplars; folders that hold dictionaries, corpora, annotation runs, archives, trainings, "
-            "or are served, at any depth; postgresql://…; and files: spottings, tracks, landmarks, .zip and .tar. The "
-            "cache is always searched."
+            help="Folders that hold exemplars, dictionaries, corpora, annotation runs, archives or trainings, or are "
+            "served; postgresql://…; files of spottings, tracks or landmarks; .zip and .tar. And always the cache."
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without this, everything stays as it is.")] = False,

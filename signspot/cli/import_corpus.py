@@ -21,8 +21,7 @@ def import_corpus(
     source: Annotated[
         Path,
         typer.Argument(
-            help="As published. LSA64: the folder of its videos, 001_001_001.mp4 and so on. WLASL: the folder of "
-            "WLASL_v0.3.json and videos/.",
+            help="As published: LSA64's 001_001_001.mp4 and so on, or WLASL_v0.3.json and videos/.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the .npz files; an interrupted run resumes there.")],

@@ -41,10 +41,8 @@ def mouth(
 ) -> None:
     """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
 
+    The time of a spotting marks the end of the sign. The shipped spotter has seen no real lips: check what it finds.
     A whole corpus is searched by annotate --source mouthing.
-
-    A spotting is the 0.6 s before a peak of probability; its time marks the end of the sign. The shipped spotter was
-    taught by synthetic signing alone and has seen no real lips: check what it finds.
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
