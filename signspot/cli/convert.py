@@ -1,11 +1,18 @@
 """`signspot convert`: spottings from one format into another, and a dictionary into a vocabulary for ELAN."""
 
+from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from signspot.cli.console import claim_outputs, count, log, open_outputs, print_line
+from signspot.cli.console import bar, claim_outputs, count, log, open_outputs, print_line
+from signspot.cli.options import settings
+
+if TYPE_CHECKING:  # what takes long to load is loaded when it is used
+    from signspot.landmarks.landmarks import Landmarks
+    from signspot.types import Spotting
 
 
 def convert(
@@ -25,7 +32,12 @@ def convert(
     ecv_address: Annotated[
         str, typer.Option(help="With --ecv: address where ELAN finds the vocabulary. [default: the file]")
     ] = "",
-    by_word: Annotated[bool, typer.Option("--tier-per-word", help="To .eaf: a gloss tier for each word.")] = False,
+    tier_per: Annotated[
+        Literal["word", "hand"] | None,
+        typer.Option(
+            help="To .eaf: a gloss tier for each word, or for each hand; a sign of both is on that of the leading one."
+        ),
+    ] = None,
 ) -> None:
     """Convert spottings between formats; or write the words of a dictionary as a controlled vocabulary (.ecv) for ELAN.
 
@@ -43,13 +55,43 @@ def convert(
     if source.suffix.lower() == ".eaf" and not tier:
         _name_tiers(source)
     vocabulary = read_vocabulary(ecv, ecv_address) if ecv else None
-    options = ElanOptions(vocabulary=vocabulary, by_word=by_word)
+    group = None if tier_per is None else _leading_hand if tier_per == "hand" else attrgetter("word")
+    options = ElanOptions(vocabulary=vocabulary, group=group)
     with outputs:
         claim_outputs(outputs, [target], videos=[spotting.video for spotting in spottings])
         written = write(spottings, target, options)
     if len(written) > 1:
         log("one file per video, since a file of this format belongs to one")
     print_line(f"{', '.join(map(str, written))}: {count(len(spottings), 'spotting')}")
+
+
+def _leading_hand(spotting: "Spotting") -> str:
+    """The hand that moves more in a spotting, as the landmarks of its video show.
+
+    Raises:
+        OptionsError: its video is not there.
+    """
+    from signspot.landmarks.signing import dominant_hand
+
+    part = _landmarks(spotting.video).between(spotting.segment)
+    return f"{dominant_hand(part) if len(part) else 'right'} hand"
+
+
+@lru_cache(maxsize=1)
+def _landmarks(video: str) -> "Landmarks":
+    """The landmarks of a video: of a .pose file, else as a search has cached them, else estimated now."""
+    from signspot.embedding.inputs import is_pose_file
+    from signspot.errors import OptionsError
+    from signspot.landmarks.cache import default_cache
+    from signspot.landmarks.estimate import estimate_landmarks
+    from signspot.landmarks.pose_file import open_landmarks
+
+    if not Path(video).is_file():
+        raise OptionsError(f"hands are looked for in the video, and there is no file {video}. Put it where it was")
+    if is_pose_file(video):
+        return open_landmarks(video)
+    with bar(f"hands of {video}", "frames") as progress:
+        return estimate_landmarks(video, progress, cache=default_cache() if settings().cache else None)
 
 
 def _write_vocabulary(source: Path, target: Path) -> None:

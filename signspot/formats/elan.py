@@ -13,7 +13,7 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count, pairwise
@@ -87,7 +87,7 @@ class ElanOptions:
 
     tier: str = "signspot"  # name of the gloss tier; others begin with it
     vocabulary: Vocabulary | None = None  # words that it knows get its entries' ids (CVE_REF)
-    by_word: bool = False  # a gloss tier for each word
+    group: Callable[[Spotting], str] | None = None  # a gloss tier for each group, such as each word; None: one for all
 
 
 @dataclass(slots=True)
@@ -159,10 +159,18 @@ def write_vocabulary(words: Iterable[str], path: str | os.PathLike[str], name: s
     return Path(path)
 
 
-def write(rows: Sequence[Row], path: Path, options: ElanOptions) -> None:
-    """Write the spottings of one video as a document that ELAN opens together with it."""
+def write(rows: Sequence[Row], path: Path, options: ElanOptions | None = None, groups: Sequence[str] = ()) -> None:
+    """Write the spottings of one video as a document that ELAN opens together with it.
+
+    Args:
+        rows: the spottings.
+        path: the document.
+        options: choices; the usual ones if None.
+        groups: of each row, the group whose tier it is on; empty: all are on one.
+    """
+    options = options or ElanOptions()
     videos = [video for video in videos_of(rows) if video]
-    tiers = _tiers(rows, options)
+    tiers = _tiers(rows, options.tier, groups)
     identifiers = _identifiers(tiers)
     root = _document(videos, path)
     header = ET.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
@@ -219,15 +227,14 @@ def _media_link(video: str, path: Path) -> dict[str, str]:
     }
 
 
-def _tiers(rows: Sequence[Row], options: ElanOptions) -> list[_Tier]:
-    """The gloss tiers: one for all words, or one for each word."""
-    signs = [_Sign(index, row, visible(row)) for index, row in enumerate(rows, start=1)]
-    if not options.by_word:
-        return _tiers_of(signs, options.tier)
-    words = sorted({sign.shown.word for sign in signs}) or [""]
-    by_word = ([sign for sign in signs if sign.shown.word == word] for word in words)
-    names = (f"{options.tier}: {word}" if word else options.tier for word in words)
-    return [tier for name, part in zip(names, by_word, strict=True) for tier in _tiers_of(part, name)]
+def _tiers(rows: Sequence[Row], name: str, groups: Sequence[str]) -> list[_Tier]:
+    """The gloss tiers: one for all spottings, or one for each group."""
+    by_group: dict[str, list[_Sign]] = {}
+    for index, row in enumerate(rows, start=1):
+        sign = _Sign(index, row, visible(row))
+        by_group.setdefault(escape_control_characters(groups[index - 1]) if groups else "", []).append(sign)
+    named = sorted(by_group.items()) or [("", [])]
+    return [tier for group, part in named for tier in _tiers_of(part, f"{name}: {group}" if group else name)]
 
 
 def _tiers_of(signs: Sequence[_Sign], name: str) -> list[_Tier]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import signspot.formats.bobsl as bobsl
 import signspot.formats.elan as elan
-import signspot.formats.elan as elan_reader
 import signspot.formats.tables as tables
 import signspot.formats.via3 as via3
 import signspot.formats.webvtt as webvtt
@@ -37,7 +36,7 @@ FORMATS = (
     Format("CSV", ".csv", tables.write_csv, tables.read_csv),
     Format("Parquet", ".parquet", tables.write_parquet, tables.read_parquet),
     Format("WebVTT", ".vtt", webvtt.write, webvtt.read, one_video=True),
-    Format("ELAN", _ELAN, lambda rows, path: elan.write(rows, path, ElanOptions()), elan_reader.read, one_video=True),
+    Format("ELAN", _ELAN, elan.write, elan.read, one_video=True),
     Format("VIA 3 project", ".via.json", via3.write, via3.read),
     Format("BOBSL spottings", ".bobsl.json", bobsl.write, bobsl.read),
 )
@@ -82,7 +81,7 @@ def write(
     for target, part in parts.items():
         rows = to_rows(replace(spotting, video=link_to(spotting.video, target)) for spotting in part)
         if kind.suffix == _ELAN and options is not None:
-            elan.write(rows, target, options)
+            elan.write(rows, target, options, [options.group(spotting) for spotting in part] if options.group else ())
         else:
             kind.write(rows, target)
     return tuple(parts)
@@ -135,7 +134,7 @@ def read_spottings(path: str | os.PathLike[str], *, tiers: Sequence[str] = ()) -
     source = Path(path)
     if tiers and source.suffix.lower() != _ELAN:
         raise OptionsError(f"tiers are chosen in ELAN documents only; {source} is none. Leave the tiers out.")
-    spottings = elan_reader.read(source, tiers) if tiers else _read(source)
+    spottings = elan.read(source, tiers) if tiers else _read(source)
     return [replace(spotting, video=follow(spotting.video, source)) for spotting in spottings]
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pympi
 
-from signspot.formats.elan import read_vocabulary
+from signspot.formats.elan import list_tiers, read_vocabulary
 from signspot.formats.formats import read_spottings, write
+from signspot.landmarks.landmarks import concatenate
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Spotting
 
 Call = Callable[..., tuple[int, str, str]]
@@ -61,6 +63,31 @@ def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(s
     code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--tier", "Free Translation")
     assert code == 0, err
     assert [found.word for found in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
+
+
+def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Call, corner: Path, tmp_path: Path) -> None:
+    signs = open_landmarks(corner / "footage.pose")
+    half = len(signs) // 2
+    switched = concatenate([signs[:half], signs.mirrored()[half:]])  # the signer changes hands
+    write_landmarks(switched, tmp_path / "footage.pose")
+    found = [
+        Spotting(word, str(tmp_path / "footage.pose"), start + 0.5, start, start + 1.0, 0.9)
+        for word, start in (("apple", 0.5), ("pear", float(signs.times[-1]) - 1.5))
+    ]
+    write(found, tmp_path / "a.csv")
+
+    def tiers(*options: str) -> dict[str, int]:
+        code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", *options)
+        assert code == 0, err
+        assert read_spottings(tmp_path / "a.eaf") == read_spottings(tmp_path / "a.csv")
+        return {tier.name: tier.annotations for tier in list_tiers(tmp_path / "a.eaf") if tier.is_read}
+
+    assert tiers() == {"signspot": 2}
+    assert tiers("--tier-per", "word") == {"signspot: apple": 1, "signspot: pear": 1}
+    assert tiers("--tier-per", "hand") == {"signspot: left hand": 1, "signspot: right hand": 1}
+    (tmp_path / "footage.pose").unlink()
+    code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "b.eaf", "--tier-per", "hand")
+    assert (code, "there is no file" in err) == (2, True)
 
 
 def test_a_document_from_another_machine_is_replaced_only_while_nobody_has_edited_it(

@@ -1,9 +1,13 @@
-"""Documents that ELAN opens: the rules of its schema 3.0 as checks, another reader, and edits made by people."""
+"""Documents that ELAN opens: the rules of its schema as checks, another reader, and edits made by people.
+
+The checks follow EAFv3.0.xsd of December 2016. The schema names no licence, so it is not part of this repository.
+"""
 
 import os
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pympi
@@ -18,6 +22,7 @@ from signspot.types import LabelSource, Spotting
 
 APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "apple-2", "b", True)
 # The structure of EAF 3.0: element → its required attributes, its optional ones, and its children in their order.
+# Lexicons and links between annotations are left out: signspot writes none.
 STRUCTURE = {
     "ANNOTATION_DOCUMENT": (
         "DATE AUTHOR VERSION",
@@ -57,20 +62,43 @@ STRUCTURE = {
     "LANGUAGE": ("LANG_ID", "LANG_DEF LANG_LABEL", ""),
     "CONSTRAINT": ("STEREOTYPE", "DESCRIPTION", ""),
     "CONTROLLED_VOCABULARY": ("CV_ID", "EXT_REF", "DESCRIPTION CV_ENTRY_ML"),
+    "CV_RESOURCE": ("", "DATE AUTHOR VERSION", "LANGUAGE CONTROLLED_VOCABULARY EXTERNAL_REF"),
     "DESCRIPTION": ("LANG_REF", "", ""),
     "CV_ENTRY_ML": ("CVE_ID", "EXT_REF", "CVE_VALUE"),
     "CVE_VALUE": ("LANG_REF", "DESCRIPTION", ""),
     "EXTERNAL_REF": ("EXT_REF_ID TYPE VALUE", "", ""),
 }
+# xsd:ID: unique in the whole document. xsd:IDREF: names one of them. Both are names without a colon.
+IDS = ("TIME_SLOT_ID", "ANNOTATION_ID", "EXT_REF_ID", "LANG_ID", "LANGUAGE_CODE", "STEREOTYPE")
+IDREFS = (
+    *("TIME_SLOT_REF1", "TIME_SLOT_REF2", "ANNOTATION_REF", "PREVIOUS_ANNOTATION", "CONSTRAINTS", "EXT_REF"),
+    *("LANG_REF", "DEFAULT_LOCALE", "LEXICON_REF"),
+)
+# xsd:key and xsd:keyref: the attribute that is unique among elements of a kind, and those that name one of them.
+KEYS = {
+    ("TIER", "TIER_ID"): [("TIER", "PARENT_REF")],
+    ("LINGUISTIC_TYPE", "LINGUISTIC_TYPE_ID"): [("TIER", "LINGUISTIC_TYPE_REF")],
+    ("CONTROLLED_VOCABULARY", "CV_ID"): [("LINGUISTIC_TYPE", "CONTROLLED_VOCABULARY_REF")],
+    ("CV_ENTRY_ML", "CVE_ID"): [],
+    ("TIME_SLOT", "TIME_SLOT_ID"): [
+        ("ALIGNABLE_ANNOTATION", "TIME_SLOT_REF1"),
+        ("ALIGNABLE_ANNOTATION", "TIME_SLOT_REF2"),
+    ],
+    ("LANGUAGE", "LANG_ID"): [("CVE_VALUE", "LANG_REF"), ("DESCRIPTION", "LANG_REF"), ("TIER", "LANG_REF")],
+}
+_ADDRESS = r"[^\s<>\"{}|\\^`]*"  # xsd:anyURI
 VALUES = {  # of attributes of which the schema lists the values, or their form
     "TIME_UNITS": "NTSC-frames|PAL-frames|milliseconds",
     "TIME_ALIGNABLE": "true|false",
     "GRAPHIC_REFERENCES": "true|false",
     "TYPE": "iso12620|ecv|cve_id|lexen_id|resource_url",
     "TIME_VALUE": r"\d+",
+    "TIME_ORIGIN": r"-?\d+",
     "DATE": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?",
-    **dict.fromkeys(("TIME_SLOT_ID", "ANNOTATION_ID", "EXT_REF_ID"), r"[A-Za-z_][\w.-]*"),
+    **dict.fromkeys(("MEDIA_URL", "RELATIVE_MEDIA_URL", "EXTRACTED_FROM", "LICENSE_URL"), _ADDRESS),
+    **dict.fromkeys((*IDS, *IDREFS), r"[A-Za-z_][\w.-]*"),
 }
+TEXTS = {"LICENSE", "PROPERTY", "ANNOTATION_VALUE", "DESCRIPTION", "CVE_VALUE"}  # the elements that hold text
 _SCHEMA = "{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation"
 spottings = st.builds(
     Spotting,
@@ -84,35 +112,45 @@ spottings = st.builds(
 
 
 def check_schema(root: ET.Element) -> None:
-    """The structure of every element, and what the schema says of times, tiers and references."""
-    assert root.tag == "ANNOTATION_DOCUMENT"
+    """What the schema says, and what ELAN asks beyond it of times, tiers and references."""
+    assert root.tag in ("ANNOTATION_DOCUMENT", "CV_RESOURCE")
     for element in root.iter():
-        required, optional, children = (set(names.split()) for names in STRUCTURE[element.tag])
-        assert required <= set(element.keys()) <= required | optional | {_SCHEMA}, element.tag
+        required, optional, children = (names.split() for names in STRUCTURE[element.tag])
+        assert {*required} <= {*element.keys()} <= {*required, *optional, _SCHEMA}, element.tag
         for name, value in element.attrib.items():
             assert re.fullmatch(VALUES.get(name, ".*"), value, re.DOTALL), (name, value)
-        order = STRUCTURE[element.tag][2].split()
-        positions = [order.index(child.tag) for child in element]
+        positions = [children.index(child.tag) for child in element]
         assert positions == sorted(positions), element.tag
         if element.tag in ("ANNOTATION", "ALIGNABLE_ANNOTATION", "REF_ANNOTATION"):
             assert len(element) == 1, element.tag
-        assert not children or not (element.text or "").strip(), element.tag
-    for name in ("HEADER", "TIME_ORDER"):
-        assert len(root.findall(name)) == 1
-    slots = {slot.get("TIME_SLOT_ID"): slot.get("TIME_VALUE") for slot in root.iter("TIME_SLOT")}
-    values = [int(value or "") for value in slots.values()]
-    assert len(slots) == len(list(root.iter("TIME_SLOT")))
-    assert values == sorted(values)
-    assert all(0 <= value < 2**32 for value in values)
-    check_tiers(root, {name: int(value or "") for name, value in slots.items()})
-    check_references(root)
+        assert element.tag in TEXTS or not (element.text or "").strip(), element.tag
+        assert not (element.tail or "").strip(), element.tag
+    check_names(root)
+    if root.tag == "ANNOTATION_DOCUMENT":
+        for name in ("HEADER", "TIME_ORDER"):
+            assert len(root.findall(name)) == 1
+        slots = {slot.get("TIME_SLOT_ID"): int(slot.get("TIME_VALUE") or "") for slot in root.iter("TIME_SLOT")}
+        assert list(slots.values()) == sorted(slots.values())
+        assert all(0 <= value < 2**32 for value in slots.values())
+        check_tiers(root, slots)
+        check_references(root)
+
+
+def check_names(root: ET.Element) -> None:
+    identities = [element.attrib[name] for element in root.iter() for name in IDS if name in element.attrib]
+    assert len(identities) == len(set(identities))
+    references = {element.attrib[name] for element in root.iter() for name in IDREFS if name in element.attrib}
+    assert references <= set(identities)
+    for (kind, name), others in KEYS.items():
+        keys = [element.get(name) for element in root.iter(kind)]
+        assert len(keys) == len(set(keys))
+        assert None not in keys
+        for other, reference in others:
+            assert {element.get(reference, keys[0] if keys else None) for element in root.iter(other)} <= {*keys, None}
 
 
 def check_tiers(root: ET.Element, slots: dict[str | None, int]) -> None:
-    names = [tier.get("TIER_ID") for tier in root.iter("TIER")]
-    assert len(names) == len(set(names))
     for tier in root.iter("TIER"):
-        assert tier.get("PARENT_REF") is None or tier.get("PARENT_REF") in names
         last = 0
         for annotation in tier.iter("ALIGNABLE_ANNOTATION"):
             start, end = slots[annotation.get("TIME_SLOT_REF1")], slots[annotation.get("TIME_SLOT_REF2")]
@@ -124,7 +162,6 @@ def check_references(root: ET.Element) -> None:
     signs = {a.get("ANNOTATION_ID") for a in root.iter("ALIGNABLE_ANNOTATION")}
     records = [a.get("ANNOTATION_ID") for a in root.iter("REF_ANNOTATION")]
     parents = [a.get("ANNOTATION_REF") for a in root.iter("REF_ANNOTATION")]
-    assert len(signs.union(records)) == len(signs) + len(records)
     assert set(parents) == signs  # a score each
     for tier in root.iter("TIER"):
         hanging = [a.get("ANNOTATION_REF") for a in tier.iter("REF_ANNOTATION")]
@@ -148,6 +185,32 @@ def written(path: Path, *found: Spotting) -> ET.Element:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_document_keeps_the_rules_of_the_schema(found: list[Spotting], tmp_path: Path) -> None:
     check_schema(written(tmp_path / "t.eaf", *found))
+    write(found, tmp_path / "t.eaf", ElanOptions(group=attrgetter("word")))
+    check_schema(ET.parse(tmp_path / "t.eaf").getroot())
+    write_vocabulary([spotting.word for spotting in found], tmp_path / "t.ecv")
+    check_schema(ET.parse(tmp_path / "t.ecv").getroot())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"Symbolic_Association" GRAPHIC', '"Symbolic" GRAPHIC'),
+        ('PARENT_REF="signspot"', 'PARENT_REF="signs"'),
+        ('REF="a1"', 'REF="a9"'),
+        ('ANNOTATION_ID="a2"', 'ANNOTATION_ID="ts1"'),
+        ("./news.mp4", "./my news.mp4"),
+        ("<TIER ", "text<TIER "),
+        ('TIER_ID="signspot score"', 'TIER_ID="signspot"'),
+        ('LINGUISTIC_TYPE_REF="signspot gloss"', 'LINGUISTIC_TYPE_REF="gloss"'),
+        ("</HEADER>", '</HEADER><LICENSE LICENSE_URL="x"/>'),
+    ],
+)
+def test_the_checks_see_what_the_schema_refuses(old: str, new: str, tmp_path: Path) -> None:
+    check_schema(written(tmp_path / "t.eaf", APPLE))
+    text = (tmp_path / "t.eaf").read_text()
+    assert old in text
+    with pytest.raises((AssertionError, ValueError)):
+        check_schema(ET.fromstring(text.replace(old, new, 1)))
 
 
 def test_one_gloss_tier_and_a_second_only_where_they_would_overlap(tmp_path: Path) -> None:
@@ -171,9 +234,9 @@ def test_the_better_of_two_that_overlap_is_on_the_first_tier(tmp_path: Path) -> 
     assert read_spottings(tmp_path / "a.eaf") == [worse, APPLE]
 
 
-def test_a_tier_for_each_word(tmp_path: Path) -> None:
+def test_a_tier_for_each_group(tmp_path: Path) -> None:
     pears = [Spotting("pear", "news.mp4", t, t - 0.2, t + 0.2, 0.6) for t in (1.2, 3.2)]
-    write([*pears, APPLE], tmp_path / "a.eaf", ElanOptions(by_word=True))
+    write([*pears, APPLE], tmp_path / "a.eaf", ElanOptions(group=attrgetter("word")))
     check_schema(ET.parse(tmp_path / "a.eaf").getroot())
     glosses = [tier for tier in list_tiers(tmp_path / "a.eaf") if tier.is_read]
     assert [(tier.name, tier.annotations) for tier in glosses] == [("signspot: apple", 1), ("signspot: pear", 2)]
