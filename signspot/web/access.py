@@ -13,6 +13,10 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.requests import HTTPConnection
+
+from signspot.web.texts import language_of, translated
+
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -125,9 +129,9 @@ class AuthMiddleware:
         token, given = self._token(scope, headers)
         role = self._access.role_of(token)
         if refusal is not None:
-            await _answer(send, *refusal)
+            await _refuse(send, scope, *refusal)
         elif role is None:
-            await _answer(send, 401, "A token is required: open the address that signspot serve printed.")
+            await _refuse(send, scope, 401, "A token is required: open the address that signspot serve printed.")
         elif given and scope["method"] in _SAFE:
             await _enter(send, scope, token)
         elif scope["method"] == "PUT":
@@ -141,8 +145,9 @@ class AuthMiddleware:
         """Receive a file: a limited number per client at once, each with a timeout between two pieces."""
         client = (scope.get("client") or ("", 0))[0]
         if self._uploads[client] >= MOST_UPLOADS:
-            await _answer(
+            await _refuse(
                 send,
+                scope,
                 429,
                 f"At most {MOST_UPLOADS} uploads of one client are accepted at a time. Try again when one has ended.",
             )
@@ -204,6 +209,11 @@ async def _answer(send: Send, status: int, text: str, *more: tuple[bytes, bytes]
     sending = _with_headers(send)
     await sending({"type": "http.response.start", "status": status, "headers": headers})
     await sending({"type": "http.response.body", "body": text.encode()})
+
+
+async def _refuse(send: Send, scope: Scope, status: int, text: str) -> None:
+    """Answer with a message in the visitor's language."""
+    await _answer(send, status, translated(text, language_of(HTTPConnection(scope))))
 
 
 async def _enter(send: Send, scope: Scope, token: str) -> None:

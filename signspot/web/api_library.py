@@ -15,6 +15,7 @@ from signspot.subtitles.reading import read_subtitles
 from signspot.types import Segment
 from signspot.web import media, uploads
 from signspot.web.folder import VideoFile
+from signspot.web.texts import language_of, translated
 from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
 
@@ -214,9 +215,10 @@ class JobRequest(BaseModel):
 
 
 @router.get("/jobs")
-def show_jobs(bench: OpenWorkbench) -> list[dict[str, Any]]:
+def show_jobs(request: Request, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """Jobs, those that are not over first."""
-    return bench.jobs.all()
+    language = language_of(request)
+    return [{**job, "message": translated(job["message"], language)} for job in bench.jobs.all()]
 
 
 @router.post("/jobs", dependencies=[OWNER])

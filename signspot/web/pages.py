@@ -1,8 +1,5 @@
 """The pages: rendered by the server in the visitor's language; scripts in `static/` do the rest."""
 
-import json
-from collections.abc import Callable, Mapping
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -19,48 +16,9 @@ from signspot.web import exports
 from signspot.web.access import WASM_POLICY, Role
 from signspot.web.api_library import library
 from signspot.web.recordings import FILES
+from signspot.web.texts import COOKIE, language_of, languages, strings, translator
 from signspot.web.verification import measure
 from signspot.web.workbench import OpenWorkbench, Workbench
-
-DEFAULT = "en"
-COOKIE = "signspot-language"
-
-
-@cache
-def languages() -> tuple[str, ...]:
-    """Every language of the pages, English first."""
-    names = [file.name.removesuffix(".json") for file in (files("signspot.web") / "strings").iterdir()]
-    return tuple(sorted((name for name in names if not name.startswith("_")), key=lambda name: (name != DEFAULT, name)))
-
-
-@cache
-def strings(language: str) -> Mapping[str, str]:
-    """All texts of a language by key."""
-    text = (files("signspot.web") / "strings" / f"{language}.json").read_text(encoding="utf-8")
-    texts: dict[str, str] = json.loads(text)
-    return texts
-
-
-def preferred_language(cookie: str | None, accepted: str) -> str:
-    """The language of a visitor: as they chose, as their browser prefers, or English."""
-    if cookie in languages():
-        return str(cookie)
-    for part in accepted.split(","):
-        tag = part.partition(";")[0].strip().lower().partition("-")[0]
-        if tag in languages():
-            return tag
-    return DEFAULT
-
-
-def translator(language: str) -> Callable[..., str]:
-    """The function that templates call: a key and values give the text; an unknown key shows itself."""
-    texts, english = strings(language), strings(DEFAULT)
-
-    def say(key: str, **values: object) -> str:
-        return (texts.get(key) or english.get(key) or key).format(**values)
-
-    return say
-
 
 router = APIRouter(include_in_schema=False)
 _PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare", "try")
@@ -88,12 +46,8 @@ def prepare(bench: Workbench) -> None:
     _templates.get_template("library.html")
 
 
-def _language(request: Request) -> str:
-    return preferred_language(request.cookies.get(COOKIE), request.headers.get("accept-language", ""))
-
-
 def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
-    language = _language(request)
+    language = language_of(request)
     role = request.scope.get("role", Role.LOOK)
     texts = strings(language)
     scripts = {key: text for key, text in {**strings("en"), **texts}.items() if key.startswith("js.")}

@@ -21,6 +21,7 @@ from signspot.io.files import explain_write_failure
 from signspot.version import VERSION
 from signspot.web import api_dictionary, api_library, api_search, api_verify, pages
 from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
+from signspot.web.texts import language_of, translated
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
 _NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -69,8 +70,9 @@ def status_of(error: SignspotError) -> int:
 
 
 async def _answer_error(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    """Every error as a status and one line of text; as JSON for requests of the API."""
-    status, text = _describe(error, request.app.state.bench.folder.root)
+    """Every error as a status and one line in the visitor's language; as JSON for requests of the API."""
+    status, english = _describe(error, request.app.state.bench.folder.root)
+    text = translated(english, language_of(request))
     if request.url.path.startswith("/api"):
         return JSONResponse({"error": text}, status)
     return PlainTextResponse(text, status)

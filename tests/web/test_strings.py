@@ -1,14 +1,18 @@
 """Strings: every language has every text, with the same values, and every text that pages ask for is there."""
 
+import ast
 import json
 import re
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
-from signspot.web.pages import languages, preferred_language, strings
+from signspot.web.texts import languages, preferred_language, strings, translated
+
+from .conftest import Server
 
 HOME = Path(str(files("signspot.web")))
 
@@ -65,3 +69,45 @@ def test_files_are_sorted_for_small_changes() -> None:
     for name in languages():
         keys = list(json.loads((HOME / "strings" / f"{name}.json").read_text()))
         assert keys == sorted(keys)
+
+
+def test_messages_of_errors_are_those_that_the_program_raises_and_have_the_same_values() -> None:
+    raised = re.compile("|".join(sorted(_written_texts())), re.DOTALL)
+    for name in languages()[1:]:
+        messages = strings(f"_errors.{name}")
+        assert list(messages) == sorted(messages)
+        assert [english for english in messages if not raised.fullmatch(english)] == []
+        for english, text in messages.items():
+            assert _values(text) <= _values(english), english
+
+
+def _written_texts() -> set[str]:
+    """Every text of the program, as a pattern: values may be anything."""
+    patterns = set()
+    for path in HOME.parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            texts = [part.value if isinstance(part, ast.Constant) else None for part in parts]
+            if len("".join(text for text in texts if isinstance(text, str))) > 10:
+                patterns.add("".join(re.escape(text) if isinstance(text, str) else "(.+)" for text in texts))
+    return patterns
+
+
+def test_messages_are_translated_with_their_values_and_others_stay() -> None:
+    nested = "'a.mp4' is refused: a.mp4 is empty (0 bytes). Copy or download it again."
+    assert translated("there is no video 'a' in the folder", "de") == "In diesem Ordner gibt es kein Video „a“."
+    assert translated(nested, "de").startswith("„a.mp4“ wird abgelehnt: a.mp4 ist leer (0 Bytes).")
+    assert translated("there is no video 'a' in the folder", "en") == "there is no video 'a' in the folder"
+    assert translated("a new message", "de") == "a new message"
+    hostile = "no word '" + "a" * 20_000 + "' in this dictionary (1 words). Did you mean"
+    assert translated(hostile, "de") == hostile
+
+
+def test_the_server_answers_in_the_visitors_language(serve: Callable[..., Server], tmp_path: Path) -> None:
+    server = serve(folder=tmp_path)
+    for path, german in (("/api/captions/none", "gibt es kein Video"), ("/verify/1", "keine Liste")):
+        assert german in server.ask("GET", path, accept_language="de").text
+        assert german in server.ask("GET", path, cookie="signspot-language=de").text
+        assert "there is no" in server.ask("GET", path).text
+    refused = server.ask("POST", "/api/jobs/clear", X_Signspot="", accept_language="de")
+    assert (refused.status, "signspot" in refused.text) == (403, True)

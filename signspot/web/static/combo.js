@@ -1,5 +1,5 @@
 // A text field that completes words of a dictionary, with a thumbnail of each sign; after the ARIA combobox pattern.
-import { ask, element, path, t, wordThumbnail } from "./bench.js";
+import { ask, element, path, t, wordThumbnail } from "./workbench.js";
 
 export function combobox(input, list, dictionary, chosen) {
   let at = -1, asked = 0;

@@ -1,5 +1,5 @@
 // Signs side by side, played in step; a learner's clip beside them; faux amis of two dictionaries.
-import { ask, busy, data, element, exemplarSpan, exemplarThumbnail, exemplarVideo, path, problem, send, submitOnce, t, takeDrops } from "./bench.js";
+import { ask, busy, data, element, exemplarSpan, exemplarThumbnail, exemplarVideo, path, problem, send, submitOnce, t, takeDrops } from "./workbench.js";
 import { combobox } from "./combo.js";
 import { exemplarSkeleton, isLandmarks, livePreview, showSign, Skeleton } from "./skeleton.js";
 

@@ -1,6 +1,6 @@
 // Curves of one word: a canvas for the lines, SVG above it for peaks and threshold. Moving the threshold needs no
 // request: every peak is in the page already.
-import { element, exemplarThumbnail, exemplarVideo, t } from "./bench.js";
+import { element, exemplarThumbnail, exemplarVideo, t } from "./workbench.js";
 import { exemplarSkeleton, livePreview } from "./skeleton.js";
 import { keepFinger } from "./timeline.js";
 

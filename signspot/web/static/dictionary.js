@@ -1,5 +1,5 @@
 // A dictionary: words with their exemplars; an editor for one exemplar.
-import { ask, busy, data, element, exemplarSpan, exemplarThumbnail, exemplarVideo, notify, path, problem, send, submitOnce, t, takeDrops } from "./bench.js";
+import { ask, busy, data, element, exemplarSpan, exemplarThumbnail, exemplarVideo, notify, path, problem, send, submitOnce, t, takeDrops } from "./workbench.js";
 import { exemplarSkeleton, livePreview, showSign } from "./skeleton.js";
 
 const SIZE = 60, list = document.getElementById("words"), more = document.getElementById("more"), editor = document.getElementById("editor");

@@ -1,5 +1,5 @@
 // The library: uploads and jobs with progress; counts and states of videos are refreshed.
-import { ask, data, element, hideMissingImages, notify, problem, refreshParts, send, submitOnce, t, takeDrops } from "./bench.js";
+import { ask, data, element, hideMissingImages, notify, problem, refreshParts, send, submitOnce, t, takeDrops } from "./workbench.js";
 
 const list = document.getElementById("jobs"), section = document.getElementById("jobs-section");
 let active = false;

@@ -1,5 +1,5 @@
 // A recording whose landmarks are estimated in this page, by MediaPipe's Holistic: they are sent to the server, frames are not.
-import { data, send, t } from "./bench.js";
+import { data, send, t } from "./workbench.js";
 import { Recording } from "./recorder.js";
 
 const FOLDER = "/holistic/", WIDEST = 200, SLOW = 150, FEWEST = 4; // milliseconds between processed frames; that one may take; frames

@@ -1,5 +1,5 @@
 // Verification, keyboard first: a decision is one key; the next clips are loaded already, and no decision is lost.
-import { ask, data, element, exemplarsOf, exemplarVideo, notify, path, problem, t } from "./bench.js";
+import { ask, data, element, exemplarsOf, exemplarVideo, notify, path, problem, t } from "./workbench.js";
 import { combobox } from "./combo.js";
 import { exemplarSkeleton, isLandmarks, LandmarkPlayer, showSign, videoSkeleton } from "./skeleton.js";
 

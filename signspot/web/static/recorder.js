@@ -1,6 +1,6 @@
 // The camera and its recordings. Landmarks are estimated by the server, which gets frames while they are recorded, or in
 // this page (page_recorder.js); frames are never mirrored.
-import { ask, RequestError } from "./bench.js";
+import { ask, RequestError } from "./workbench.js";
 
 const INTERVAL = 36, LARGEST = 640; // milliseconds between frames; pixels of the longer side
 const QUALITY = 0.88; // of JPEG

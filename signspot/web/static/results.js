@@ -1,5 +1,5 @@
 // Verified items, filtered; decisions made in other tools are imported.
-import { ask, clickOnce, data, element, hideMissingImages, notify, path, problem, send, t } from "./bench.js";
+import { ask, clickOnce, data, element, hideMissingImages, notify, path, problem, send, t } from "./workbench.js";
 import { isLandmarks, livePreview, videoSkeleton } from "./skeleton.js";
 
 const list = document.getElementById("gallery"), form = document.getElementById("filter"), more = document.getElementById("more");

@@ -1,5 +1,5 @@
 // Sign to search: record with the camera, trim, and see the nearest words and locations, best first.
-import { ask, element, exemplarThumbnail, exemplarVideo, path, problem, send, t, takeDrops } from "./bench.js";
+import { ask, element, exemplarThumbnail, exemplarVideo, path, problem, send, t, takeDrops } from "./workbench.js";
 import { PageRecording } from "./page_recorder.js";
 import { LiveRecording, openCamera, record } from "./recorder.js";
 import { exemplarSkeleton, isLandmarks, livePreview, videoSkeleton } from "./skeleton.js";

@@ -1,5 +1,5 @@
 // Body and hands drawn over a video, in step with it.
-import { ask, data, element, path } from "./bench.js";
+import { ask, data, element, path } from "./workbench.js";
 
 const LIMBS = [[1, 2], [1, 3], [3, 5], [2, 4], [4, 6]];
 

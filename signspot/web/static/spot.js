@@ -1,5 +1,5 @@
 // The spot page: video, timeline and curves move together; hits, exemplars beside them, signs edited by hand, subtitles, exports.
-import { ask, busy, clickOnce, data, download, element, exemplarSpan, exemplarsOf, exemplarVideo, notify, path, problem, send, t, takeDrops } from "./bench.js";
+import { ask, busy, clickOnce, data, download, element, exemplarSpan, exemplarsOf, exemplarVideo, notify, path, problem, send, t, takeDrops } from "./workbench.js";
 import { combobox } from "./combo.js";
 import { WordPanel } from "./curves.js";
 import { exemplarSkeleton, isLandmarks, LandmarkPlayer, showSign, Skeleton, videoSkeleton } from "./skeleton.js";

@@ -1,6 +1,6 @@
 // The signs of a video on one timeline: a tier for each word, an overview of the whole video, zoom. Signs are added,
 // moved, resized and deleted with pointer or keys if the page allows it.
-import { element, t } from "./bench.js";
+import { element, t } from "./workbench.js";
 
 const FRAME = 0.04, SHORTEST = 0.04, ROW = 26, OVERVIEW = 30, MOST_SIGNS = 2000, MOST_TIERS = 300, NARROWEST = 2; // seconds, pixels, counts, seconds
 const round = (seconds) => Math.round(seconds * 1000) / 1000;

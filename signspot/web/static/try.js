@@ -1,6 +1,6 @@
 // Try it: two signs recorded twice, then a sentence; the server searches the sentence for the signs. The videos stay in
 // this page, and their landmarks in the server's memory, unless the person keeps them as a first dictionary.
-import { ask, busy, data, element, path, problem, send, submitOnce, t } from "./bench.js";
+import { ask, busy, data, element, path, problem, send, submitOnce, t } from "./workbench.js";
 import { LiveRecording, openCamera, record } from "./recorder.js";
 import { Timeline } from "./timeline.js";
 

@@ -1,5 +1,5 @@
 // All queues, with counts that are refreshed; a new queue of an annotation run.
-import { ask, refreshParts, submitOnce } from "./bench.js";
+import { ask, refreshParts, submitOnce } from "./workbench.js";
 
 const form = document.getElementById("new");
 if (form) submitOnce(form, async ({ share, ...values }) => {
