@@ -89,7 +89,7 @@ function show(answer, video) {
     return (sure.length ? sure : best.map((hit) => ({ ...hit, confidence: "check" }))).map((hit, index) => ({ ...hit, key: `${hit.word} ${index}` }));
   }).sort((a, b) => a.time - b.time);
   const lines = answer.words.map((entry) => {
-    const number = above(entry).length;
+    const number = above(entry).filter((hit) => hit.confidence !== "check").length;
     return number ? t("found_word", { word: entry.word, number }) : entry.hits.length ? t("perhaps_word", { word: entry.word }) : t("missing_word", { word: entry.word });
   });
   document.getElementById("results").hidden = false;
@@ -161,5 +161,6 @@ if (keep) {
   submitOnce(keep, keepAll);
   document.getElementById("discard").addEventListener("click", discard);
 }
+addEventListener("resize", () => { if (timeline) timeline.view(timeline.from, timeline.to); });
 addEventListener("pagehide", () => { for (const recording of [next, ...[...takes.values()].map((entry) => entry.recording)]) if (recording && recording.id) fetch(`/api/recordings/${recording.id}`, { method: "DELETE", headers: { "X-Signspot": "1" }, keepalive: true }); });
 document.getElementById("start").addEventListener("click", start);
