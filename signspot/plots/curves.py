@@ -1,6 +1,7 @@
 """Contents of a plot: the score of each exemplar over time, the spottings, and the video they belong to."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -28,10 +29,10 @@ _LONGEST_LABEL = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The score of one exemplar over time."""
+    """The score of one exemplar over time, or of a word by all its exemplars."""
 
     word: str
-    exemplar: str  # id
+    exemplar: str  # id; "": all exemplars of the word
     times: NDArray[np.floating[Any]]  # (T,) seconds
     scores: NDArray[np.floating[Any]]  # (T,) in [0, 1]
     thumbnail: NDArray[np.uint8] | None = None  # (H, W, 3) RGB
@@ -55,6 +56,7 @@ class View:
     spottings: tuple[Spotting, ...]
     thresholds: Mapping[str, float]  # of every word that was searched: the score from which on a peak is a spotting
     subtitles: tuple[Subtitle, ...] = ()  # shown below the video in a report
+    words: tuple[Curve, ...] = ()  # the scores of words with several exemplars: spottings are peaks of these
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +67,7 @@ class Panel:
     curves: tuple[Curve, ...]
     spottings: tuple[Spotting, ...]
     threshold: float | None  # the score from which on a peak is a spotting; None: not known
+    word_curve: Curve | None = None  # the score by all exemplars; None: there is one exemplar
 
     def colour(self, exemplar: str) -> str:
         """The colour of an exemplar: the same in plot, video and report."""
@@ -94,6 +97,7 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
             tuple(curve for curve in view.curves if curve.word == word),
             tuple(spotting for spotting in spottings if spotting.word == word),
             view.thresholds.get(word),
+            next((curve for curve in view.words if curve.word == word), None),
         )
         for word in words[:most]
     ]
@@ -195,13 +199,23 @@ def view_of(found: SearchResult, *, pixels: bool = True) -> View:
         found: the result of a search.
         pixels: show people: the video, and a thumbnail of each exemplar; without, curves, words and times alone.
     """
+    chosen = _chosen(found.gallery, found.spottings)
     curves = tuple(
         Curve(exemplar.word, exemplar.id, found.times, found.curve(number), _thumbnail(exemplar) if pixels else None)
-        for number, exemplar in _chosen(found.gallery, found.spottings)
+        for number, exemplar in chosen
     )
+    counts = Counter(exemplar.word for exemplar in found.gallery.exemplars)
+    several = [word for word in dict.fromkeys(exemplar.word for _, exemplar in chosen) if counts[word] > 1]
     video = found.track.video
-    name = Path(video).name or video
-    return View(playable(video) if pixels else None, name, found.duration, curves, found.spottings, found.thresholds)
+    return View(
+        playable(video) if pixels else None,
+        Path(video).name or video,
+        found.duration,
+        curves,
+        found.spottings,
+        found.thresholds,
+        words=tuple(Curve(word, "", found.times, found.word_curve(word)) for word in several),
+    )
 
 
 def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:

@@ -40,7 +40,7 @@ from signspot.types import Segment
 
 logger = logging.getLogger(__name__)
 
-THRESHOLD_COLOUR = "#777777"
+THRESHOLD_COLOUR, WORD_COLOUR = "#777777", "#1b1b1b"
 _FAMILY = "DejaVu Sans"  # comes with matplotlib
 DOTS_PER_INCH = 100
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
@@ -126,7 +126,7 @@ def text_image(text: str, height: int, colour: str = "white", weight: str = "bol
 def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
     """Draw the curves of a word over `span`, the spottings' spans shaded, their peaks marked, mouthed ones by a star.
 
-    Colours repeat after seven exemplars; dashes then tell them apart.
+    Colours repeat after seven exemplars; dashes then tell them apart. The score of all exemplars together is thick.
     """
     for spotting in panel.spottings:
         axes.axvspan(spotting.start, spotting.end, color=panel.colour(spotting.exemplar), alpha=0.12, lw=0)
@@ -135,7 +135,10 @@ def draw_curves(axes: Axes, panel: Panel, view: View, span: Segment) -> None:
         colour = COLOURS[number % len(COLOURS)]
         best = 2 + float(curve.scores.max(initial=0))  # the best exemplar lies on top
         width = 1.6 if len(curve.times) < _DENSE else 0.9
-        axes.plot(*thinned(curve, _MOST_POINTS), color=colour, lw=width, ls=dashes, zorder=best)
+        faint = 1.0 if panel.word_curve is None else 0.6
+        axes.plot(*thinned(curve, _MOST_POINTS), color=colour, lw=width, ls=dashes, alpha=faint, zorder=best)
+    if panel.word_curve is not None:
+        axes.plot(*thinned(panel.word_curve, _MOST_POINTS), color=WORD_COLOUR, lw=2, zorder=4)
     if panel.threshold is not None:
         axes.axhline(panel.threshold, color=THRESHOLD_COLOUR, lw=1, ls=(0, (4, 3)))
     for spotting in panel.spottings:
@@ -186,6 +189,7 @@ SUFFIXES: dict[PlotKind, tuple[str, ...]] = {
 
 
 MOST_PANELS = 8
+THICK_LINE = "thick line: the score of the word, by all its exemplars"
 
 _WIDTH = 1200  # pixels, as are all lengths here
 _LEFT, _SIDE, _HEAD, _FOOT = 64, 250, 52, 46
@@ -285,6 +289,9 @@ def _write_word(axes: Axes, panel: Panel) -> None:
     word, fonts = lettering(panel.word)
     axes.text(0, 1 + 8 / _PANEL, word, transform=axes.transAxes, size=12, weight="bold", va="bottom", **fonts)
     axes.set_ylabel("score", size=10)
+    if panel.word_curve is not None:
+        style: dict[str, Any] = {"size": 9, "color": "#555555", "ha": "right", "va": "bottom"}
+        axes.text(1, 1 + 8 / _PANEL, THICK_LINE, transform=axes.transAxes, **style)
 
 
 def _name_threshold(axes: Axes, threshold: float | None) -> None:

@@ -33,7 +33,7 @@ from signspot.plots.curves import (
     telling,
     thinned,
 )
-from signspot.plots.plot import check_plot_path
+from signspot.plots.plot import THICK_LINE, check_plot_path
 from signspot.types import Spotting
 from signspot.video.reader import VideoInfo, open_video
 from signspot.video.writer import VideoWriter
@@ -261,8 +261,9 @@ def _panel(number: int, panel: Panel) -> str:
         f"<li>{_exemplar((number, place), curve, name)}</li>"
         for place, (curve, name) in enumerate(zip(panel.curves, names, strict=True))
     )
+    thick = "" if panel.word_curve is None else f'<p class="thick">{THICK_LINE}</p>'
     return (
-        f'<div class="panel"><div><h3>{text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul></div>'
+        f'<div class="panel"><div><h3>{text(panel.word)}</h3><ul class="exemplars">{exemplars}</ul>{thick}</div>'
         f'<div class="scroll" id="panel-{number}"></div></div>'
     )
 
@@ -294,6 +295,7 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
                 "word": escape_control_characters(panel.word),
                 "threshold": panel.threshold,
                 "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)],
+                "word_curve": None if panel.word_curve is None else _curve(panel.word_curve, 0),
             }
             for panel in shown
         ],

@@ -303,6 +303,7 @@ class Searcher:
                     "threshold": round(result.default_thresholds.get(word, 1.0), 4),
                     "hits": [_hit(spotting, video) for spotting in spottings.get(word, ())],
                     "exemplars": self._exemplars(result, word, dictionary) if has_curves else [],
+                    "curve": packed(result.word_curve(word)) if has_curves else "",
                 }
                 for word in (words if has_curves else spottings)
             ],

@@ -79,6 +79,10 @@ def test_subtitle_words_are_found_where_they_are_signed(
     assert f"The {signs[0][0]} and" in page, "lines of a subtitle are joined"
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     assert [spotting["time"] for spotting in data["spottings"]] == [spotting.time for spotting in found.spottings]
+    for panel in data["panels"]:
+        assert (panel["word_curve"] is None) == (len(panel["curves"]) < 2)
+        for spotting in (one for one in found.spottings if one.word == panel["word"] and panel["word_curve"]):
+            assert max(panel["word_curve"]["scores"]) >= spotting.score - 1e-4, "spottings are its peaks"
     assert [line["start"] for line in data["subtitles"]] == [line.start for line in found.subtitles]
     table = page.partition("Words of the subtitles")[2]
     assert [table.count(f"<td>{word}</td>") for word in sorted({word for word, _ in signs})] == [1] * 6

@@ -37,4 +37,5 @@ def view(video: Path) -> View:
     )
     first = Spotting("apple", "v.mp4", 1.0, 0.68, 1.32, 0.9, "apple-1", confidence="sure")
     second = replace(first, time=3.0, start=2.68, end=3.32, score=0.8, exemplar="apple-2", confidence="check")
-    return View(video, "v.mp4", SECONDS, curves, (first, second), {"apple": 0.7, "pear": 0.55})
+    both = Curve("apple", "", times, (curves[1].scores + curves[2].scores) / 2)
+    return View(video, "v.mp4", SECONDS, curves, (first, second), {"apple": 0.7, "pear": 0.55}, words=(both,))

@@ -52,6 +52,14 @@ def test_it_names_words_exemplars_and_the_threshold(view: View) -> None:
     } <= set(texts)
 
 
+def test_the_score_of_several_exemplars_is_the_thick_line(view: View) -> None:
+    apple, pear = (axes for axes in draw(view).axes if axes.get_ylabel() == "score")
+    thickest = max(apple.lines, key=lambda line: (line.get_linewidth(), line.get_marker() == "None"))
+    np.testing.assert_allclose(thickest.get_ydata(), view.words[0].scores)
+    notes = [[text.get_text() for text in axes.texts if "thick line" in text.get_text()] for axes in (apple, pear)]
+    assert [len(note) for note in notes] == [1, 0]
+
+
 def test_a_star_marks_what_is_mouthed_too(view: View) -> None:
     first, second = view.spottings
     figure = draw(replace(view, spottings=(replace(first, mouthed=0.7), second)))

@@ -80,6 +80,8 @@ def test_the_curves_are_there_for_the_script(page: Page, view: View) -> None:
     assert curve["scores"] == pytest.approx(view.curves[2].scores, abs=1e-4)
     assert [(s["time"], s["panel"], s["colour"]) for s in data["spottings"]] == [(1.0, 0, 0), (3.0, 0, 1)]
     assert [panel["threshold"] for panel in data["panels"]] == [0.7, 0.55]
+    assert data["panels"][0]["word_curve"]["scores"] == pytest.approx(view.words[0].scores, abs=1e-4)
+    assert data["panels"][1]["word_curve"] is None, "one exemplar"
     assert data["duration"] == 4.0
 
 
@@ -190,7 +192,7 @@ def test_a_browser_draws_the_curves_and_plays_from_a_row(view: View, tmp_path: P
     path = tmp_path / "r.html"
     report(view, path)
     page = in_browser(path)
-    assert page.count("<polyline") == 3
+    assert page.count("<polyline") == 4  # three exemplars, and a word by two of them
     assert len(re.findall(r"<circle[^>]*role=\"button\"[^>]*>", page)) == 2
     # A second script, which the page's own policy would refuse, plays the user.
     click = "document.querySelectorAll('#rows tr')[1].click();document.title=video.currentTime+' '+now.textContent;"

@@ -1,6 +1,7 @@
 """Requests that scripts and pages send: searches, dictionaries, comparisons, exports; over HTTP."""
 
 import asyncio
+import base64
 import errno
 import json
 import shutil
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.requests import Request
 
@@ -42,6 +44,9 @@ def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:
         assert [(hit["time"], hit["score"], hit["exemplar"], hit["false_alarms_per_hour"]) for hit in listed] == [
             (spotting.time, spotting.score, spotting.exemplar, spotting.false_alarms_per_hour) for spotting in spottings
         ]
+    best = max(answer["words"][0]["hits"], key=lambda hit: hit["score"])
+    curve = np.frombuffer(base64.b64decode(answer["words"][0]["curve"]), "<u2") / 65535
+    assert abs(curve.max() - best["score"]) < 1e-4, "hits are peaks of the word's curve"
     usual = spotter.search(server.folder / "news.pose", exemplars).spottings
     at_first = [hit for hit in answer["words"][0]["hits"] if hit["score"] >= answer["words"][0]["threshold"]]
     assert [hit["time"] for hit in at_first] == [spotting.time for spotting in usual]

@@ -86,11 +86,13 @@ function drawPanel(panel, number) {
   const chart = svg(holder, "svg", { width, height: HEIGHT, role: "group", "aria-label": "Score of " + panel.word });
   drawAxes(chart, width, place, up, panel.threshold);
   const peaks = data.spottings.filter((s) => s.panel === number).map((s) => drawSpotting(chart, s, place, up));
-  for (const curve of [...panel.curves].sort((a, b) => a.best - b.best)) {
-    if (curve.hidden) continue;
+  const line = (curve, name) => {
     const points = curve.times.map((at, k) => place(at).toFixed(1) + "," + up(curve.scores[k]).toFixed(1)).join(" ");
-    svg(chart, "polyline", { class: "curve c" + curve.colour, points });
-  }
+    svg(chart, "polyline", { class: "curve " + name, points });
+  };
+  const part = panel.word_curve ? " part" : "";
+  for (const curve of [...panel.curves].sort((a, b) => a.best - b.best)) if (!curve.hidden) line(curve, "c" + curve.colour + part);
+  if (panel.word_curve) line(panel.word_curve, "word");
   cursors.push({ line: svg(chart, "line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }), place });
   peaks.forEach((draw) => draw());
   chart.addEventListener("click", (event) => {

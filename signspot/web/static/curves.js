@@ -47,6 +47,7 @@ export class WordPanel {
     this.hits = word.hits.slice().sort((a, b) => b.score - a.score);
     this.rates = this.hits.filter((hit) => hit.false_alarms_per_hour !== null).reverse();
     this.curves = word.exemplars.map((exemplar) => unpack(exemplar.curve));
+    this.score = this.curves.length > 1 ? unpack(word.curve) : null; // of the word, by all its exemplars: hits are its peaks
     let least = this.threshold;
     for (const curve of this.curves) for (const score of curve) if (score < least) least = score;
     this.low = Math.max(0, Math.floor(least * 10 - 0.5) / 10);
@@ -76,7 +77,8 @@ export class WordPanel {
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.plot.append(this.canvas);
     this.overlay = svg(this.plot, "svg", { role: "group", "aria-label": t("curve_of", { word: this.word.word }) });
-    this.root = element("div", { class: "panel" }, element("div", {}, head, list), this.plot);
+    const thick = this.score ? element("p", { class: "thick" }, t("thick_line")) : "";
+    this.root = element("div", { class: "panel" }, element("div", {}, head, list, thick), this.plot);
     this.plot.addEventListener("click", (event) => {
       if (event.target.closest(".grip-holder, .peak")) return;
       const peak = this.peakAt(event);
@@ -168,7 +170,10 @@ export class WordPanel {
     pen.scale(scale, scale);
     this.axes(pen, style);
     const order = this.curves.map((_, k) => k).filter((k) => !this.hidden.has(k)).reverse();
+    pen.globalAlpha = this.score ? 0.6 : 1;
     for (const k of order) this.line(pen, this.curves[k], style.getPropertyValue("--c" + this.word.exemplars[k].colour));
+    pen.globalAlpha = 1;
+    if (this.score) this.line(pen, this.score, style.getPropertyValue("--ink"), 2.4);
   }
 
   axes(pen, style) {
@@ -193,12 +198,12 @@ export class WordPanel {
   }
 
   // The highest and lowest score of every pixel: an hour is drawn as quickly as a minute, and no peak is lost.
-  line(pen, scores, colour) {
+  line(pen, scores, colour, thickness = 1.7) {
     const { first, step } = this.result.times;
     const begin = Math.max(0, Math.floor((this.from - first) / step)), end = Math.min(scores.length - 1, Math.ceil((this.to - first) / step));
     const samples = Math.max(1, (end - begin) / (2 * (this.width - LEFT - RIGHT)));
     pen.strokeStyle = colour;
-    pen.lineWidth = 1.7;
+    pen.lineWidth = thickness;
     pen.lineJoin = "round";
     pen.beginPath();
     for (let from = begin; from <= end; from += samples) {
