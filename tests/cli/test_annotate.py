@@ -106,17 +106,3 @@ def test_every_video_gets_a_document_that_links_to_it(
     linked = [{Path(each.video).resolve() for each in read_spottings(path)} for path in documents]
     assert sorted(map(len, linked)) == [1, 1]
     assert set.union(*linked) == wanted
-
-
-def test_the_report_of_a_run_takes_the_footage_that_was_annotated(
-    signspot: Call, corner: Path, footage: Path, tmp_path: Path
-) -> None:
-    common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs")
-    common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.5, "--keep", 0.5)
-    assert signspot(*common, "--out", tmp_path / "run")[0] == 0
-    assert signspot(*common, "--out", tmp_path / "decoys", "--decoys")[0] == 0
-    where = ("--corpus", footage, "--out", tmp_path / "report")
-    code, out, err = signspot("annotate-report", tmp_path / "run", *where)
-    assert code == 0, err
-    assert "least score" in out
-    assert (tmp_path / "report" / "yield.png").is_file()

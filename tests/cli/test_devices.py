@@ -21,10 +21,3 @@ def test_a_missing_device_is_refused_before_anything_is_done(
         assert f"'{device}'" in err
         assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
-
-
-def test_a_device_that_is_there_gives_what_the_processor_gives(signspot: Call, corner: Path) -> None:
-    words = ("spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors")
-    plain = signspot(*words, "--threshold", "0.5", "--json", "--no-cache")
-    assert plain[0] == 0
-    assert signspot(*words, "--threshold", "0.5", "--json", "--no-cache", "--device", "cpu") == plain
