@@ -1,7 +1,7 @@
 """Corpora of isolated signs: landmarks packed in `.npz` files, a folder of videos, or a table.
 
-`signspot import` packs LSA64 (Ronchetti et al. 2016) and WLASL (Li et al. 2020) from the videos as they are
-published, `signspot synthetic signs` packs synthetic signs, and landmarks from elsewhere can be packed in the same
+`signspot import` packs LSA64 (Ronchetti et al. 2016) and WLASL (Li et al. 2020) from the videos as they are published,
+`signspot synthetic make --kind signs` packs synthetic signs, and landmarks from elsewhere can be packed in the same
 form. Collections of landmarks differ in what they know: some have a body in the first frames of a clip only, some one
 body per clip, some no face, no frame rate or no aspect. What is missing is imputed here as far as it can be, so that a
 clip reads like any other landmarks.
