@@ -20,9 +20,7 @@ _SILENT_QUESTIONS = 4000  # words that are looked for where nobody mouths
 
 
 def mouthing(
-    folder: Annotated[
-        Path, typer.Argument(help="A corpus whose mouthings are known: signspot synthetic make --kind lips.")
-    ],
+    folder: Annotated[Path, typer.Argument(help="Known mouthings: signspot synthetic make --kind lips.")],
     model: Annotated[
         list[str] | None, typer.Option(help="Name or file of a mouthing spotter; repeatable. [default: all shipped]")
     ] = None,
