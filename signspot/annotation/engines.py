@@ -81,9 +81,7 @@ class HereEngine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Nothing was started."""
 
 
@@ -121,7 +119,7 @@ class RayEngine:
             try:
                 self._start() if self.address is None else self._join(self.address)
             except Exception as error:  # Ray raises many kinds, and plain ones
-                self.__exit__(None, None, None)
+                self.__exit__()
                 raise EngineError(self._explain(error)) from error
         return self
 
@@ -163,7 +161,7 @@ class RayEngine:
         self._ray.init(address=address, runtime_env={"env_vars": self._variables}, namespace="signspot", **_QUIET)
 
     def _explain(self, error: Exception) -> str:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        said = _first_line(error)
         if self.address is None:
             return f"a Ray cluster cannot be started on this machine: {said}"
         return (
@@ -171,9 +169,7 @@ class RayEngine:
             "If there is one, it may ask for a token that is not set here: see RAY_AUTH_MODE in Ray's documentation."
         )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._ray is not None:
             self._clear()
             self._ray = None
@@ -233,4 +229,4 @@ def _end_leftovers(folder: Path) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -1,54 +1,229 @@
-"""A run in a few tables: its yield, what decoys say of its precision, and which words are worth asking for."""
+"""A run in a few tables: its yield (Fig. 9), what decoys say of its precision, and which words are worth asking for."""
 
 import csv
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from signspot.annotation.abstention import Contrast, Judgement, contrast, judge
-from signspot.annotation.records import Candidate
-from signspot.annotation.statistics import (
-    CONFIDENCE,
-    TOLERANCE,
-    Count,
-    IsRight,
-    Mouthings,
-    ReportTable,
-    YieldRow,
-    count_yield,
-    is_in_truth,
-    spread_thresholds,
-    tabulate_agreement,
-    tabulate_yield,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from signspot.annotation.abstention import Judgement, contrast, judge
+from signspot.annotation.records import Candidate, SubtitleQuery
+from signspot.annotation.spottings import labels_by_video, spottings
 from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.formats.tables import csv_cell
 from signspot.io.files import atomic_write
-from signspot.types import Label
+from signspot.mouthing.spotter import agrees
+from signspot.types import Label, LabelSource
 
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of
+MARGIN = 0.2  # seconds outside of the sign at which a candidate still is right
+CONFIDENCE = 0.5  # of mouthings, from which they count, as in the paper
+TOLERANCE = 1.0  # seconds between a spotting and a mouthing of the same sign, at most
 _KEEP = "keep"  # the setting of a run: least score that it stores
+_STEPS = 8  # thresholds, unless they are named
+_QUANTILES = (0.0, 0.25, 0.5, 0.75)  # quantiles of the scores at which agreement is told
+
+IsRight = Callable[[Candidate], bool]
+
+
+def is_in_truth(corpus: Corpus, candidate: Candidate) -> bool:
+    """Whether the word is signed at its place, or another word whose sign is the very one of the exemplar."""
+    return any(
+        sign.start - MARGIN <= candidate.time <= sign.end + MARGIN
+        and (sign.word == candidate.word or candidate.exemplar in sign.exemplars)
+        for sign in corpus.signs(candidate.video)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class ReportOptions:
-    """Options of a report."""
+class Count:
+    """Yield of one vocabulary at one threshold."""
 
-    thresholds: tuple[float, ...] = ()  # least scores; none: spread over what the run stores
-    mouthing: float = CONFIDENCE  # confidence from which a mouthing counts
-    tolerance: float = TOLERANCE  # seconds between a spotting and a mouthing of the same sign
+    words: int
+    signs: int  # localised; one that overlapping subtitles find counts once
+    in_window: int  # of them: a mouthing of the word lies in the same search window, as the paper counts duplicates
+    near: int  # of them: a mouthing of the word lies within the tolerance
+    right: int | None  # of them, by the truth; None: it is not known
 
-    def __post_init__(self) -> None:
-        wrong = [value for value in (*self.thresholds, self.mouthing) if not 0 <= value <= 1]
-        if wrong:
-            raise OptionsError(f"thresholds and confidences lie between 0 and 1; got {wrong[0]}")
-        if not self.tolerance >= 0:
-            raise OptionsError(f"tolerance must be 0 s or more; got {self.tolerance}")
+    @property
+    def new(self) -> int:
+        """Signs in whose search window no mouthing of the word lies."""
+        return self.signs - self.in_window
+
+    @property
+    def precision(self) -> float | None:
+        """Right signs over all; None where the truth is not known or there is none."""
+        return None if self.right is None or self.signs == 0 else self.right / self.signs
+
+
+@dataclass(frozen=True, slots=True)
+class YieldRow:
+    """One threshold: the words that have mouthings (the paper's 1K vocabulary), and all words of the dictionary."""
+
+    threshold: float
+    mouthed: Count
+    full: Count
+
+
+class Mouthings:
+    """Times of mouthed words: labels of source M that are sure enough."""
+
+    def __init__(self, labels: Iterable[Label]):
+        self._times: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for label in labels:
+            if label.source is LabelSource.MOUTHING and label.confidence >= CONFIDENCE:
+                self._times[label.video, label.word].append(label.time)
+        for times in self._times.values():
+            times.sort()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that are mouthed anywhere."""
+        return frozenset(word for _, word in self._times)
+
+    def between(self, video: str, word: str, start: float, end: float) -> bool:
+        """Whether a mouthing lies in a segment, both ends included."""
+        times = self._times.get((video, word), ())
+        index = bisect_left(times, start)
+        return index < len(times) and times[index] <= end
+
+    def near(self, video: str, word: str, time: float) -> bool:
+        """Whether a mouthing lies within the tolerance of a time."""
+        return self.between(video, word, time - TOLERANCE, time + TOLERANCE)
+
+
+def count_yield(
+    evidence: Iterable[tuple[SubtitleQuery, Candidate]],
+    thresholds: Sequence[float],
+    mouthings: Mouthings,
+    is_right: IsRight | None = None,
+) -> list[YieldRow]:
+    """Count what a run yields at each threshold.
+
+    Args:
+        evidence: the best candidate of each query, as `store.evidence(rank=1)` gives them.
+        thresholds: least scores.
+        mouthings: which words make the smaller vocabulary, and which signs are not new.
+        is_right: the truth; None: it is not known.
+    """
+    rows: dict[tuple[str, str, float], tuple[float, bool, bool, bool, bool]] = {}  # by location: windows may share one
+    vocabulary = mouthings.words
+    for query, candidate in evidence:
+        location = (candidate.video, candidate.word, candidate.time)
+        if location not in rows:
+            rows[location] = (
+                candidate.score,
+                candidate.word in vocabulary,
+                mouthings.between(candidate.video, candidate.word, query.start, query.end),
+                mouthings.near(*location),
+                is_right is not None and is_right(candidate),
+            )
+    words = np.array([word for _, word, _ in rows])
+    columns = np.array(list(rows.values()), np.float64).reshape(-1, 5).T
+    scores, (is_mouthed, in_window, near, right) = columns[0], columns[1:].astype(bool)
+
+    def count(chosen: NDArray[np.bool_]) -> Count:
+        in_windows, nearby, correct = (int(flags[chosen].sum()) for flags in (in_window, near, right))
+        right_or_none = correct if is_right else None
+        return Count(len(np.unique(words[chosen])), int(chosen.sum()), in_windows, nearby, right_or_none)
+
+    return [YieldRow(t, count((scores >= t) & is_mouthed), count(scores >= t)) for t in thresholds]
+
+
+def spread_thresholds(keep: float) -> list[float]:
+    """Thresholds from the lowest score that is kept to just below 1, closer together towards 1.
+
+    Raises:
+        OptionsError: `keep` is no score below 1.
+    """
+    if not 0 <= keep < 1:
+        raise OptionsError(f"thresholds are spread from a score of at least 0 and below 1; got {keep}")
+    return [round(1 - (1 - keep) * (0.02 / max(1 - keep, 0.02)) ** (step / (_STEPS - 1)), 3) for step in range(_STEPS)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table of a report. The first column is a threshold; whole numbers are counts, others are shares."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | None, ...], ...]  # None, or not a number: nothing to divide by
+
+    def cells(self) -> Iterator[list[str]]:
+        """The rows as people read them."""
+        for threshold, *values in self.rows:
+            yield [f"{threshold:g}", *(f"{value:,}" if isinstance(value, int) else _share(value) for value in values)]
+
+    def as_markdown(self) -> str:
+        """The table with its title."""
+        lines = [self.columns, ["---"] * len(self.columns), *self.cells()]
+        return f"{self.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table for JSON."""
+        plain = ((None if value is None or value != value else value for value in row) for row in self.rows)
+        return {"title": self.title, "rows": [dict(zip(self.columns, row, strict=True)) for row in plain]}
+
+
+def tabulate_yield(rows: Sequence[YieldRow], promised: Sequence[float] | None = None) -> ReportTable:
+    """The counts; what mouthings tell, where there are some; the precision where it is known, or promised by decoys."""
+    by_column: dict[str, list[float | None]] = {
+        "least score": [row.threshold for row in rows],
+        "words": [row.full.words for row in rows],
+        "signs": [row.full.signs for row in rows],
+    }
+    if any(row.mouthed.words for row in rows):
+        by_column |= {
+            "new signs": [row.full.new for row in rows],
+            "near a mouthing": [row.full.near for row in rows],
+            "mouthed words": [row.mouthed.words for row in rows],
+            "their signs": [row.mouthed.signs for row in rows],
+            "their new signs": [row.mouthed.new for row in rows],
+        }
+    if any(row.full.precision is not None for row in rows):
+        by_column["precision"] = [row.full.precision for row in rows]
+    if promised is not None:
+        by_column["precision promised by decoys"] = list(promised)
+    return ReportTable("Signs by least score", tuple(by_column), tuple(zip(*by_column.values(), strict=True)))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{100 * value:.1f} %"
+
+
+def tabulate_agreement(store: Store, labels: Sequence[Label], is_right: IsRight | None) -> ReportTable:
+    """Count the spottings that are mouthed, too, at some thresholds, and the share of either kind that is right."""
+    candidates = list(spottings(store, 0.0))
+    by_video = labels_by_video(labels)
+    kinds = [
+        any(agrees(candidate.as_spotting(), label) for label in by_video.get(candidate.video, ()))
+        for candidate in candidates
+    ]
+    ordered = sorted(candidate.score for candidate in candidates)
+    rows: list[tuple[float | None, ...]] = []
+    for step in _QUANTILES if ordered else ():
+        threshold = ordered[int(step * (len(ordered) - 1))]
+        row: list[float | None] = [round(threshold, 3)]
+        for wanted in (True, False):
+            part = [
+                one for one, kind in zip(candidates, kinds, strict=True) if kind is wanted and one.score >= threshold
+            ]
+            row.append(len(part))
+            if is_right:
+                row.append(sum(map(is_right, part)) / len(part) if part else None)
+        rows.append(tuple(row))
+    columns: tuple[str, ...] = ("least score", "mouthed, too", "not mouthed")
+    if is_right:
+        columns = ("least score", "mouthed, too", "of them right", "not mouthed", "of those right")
+    return ReportTable("Signs that are mouthed, too", columns, tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +246,7 @@ def report_yield(
     out: Path,
     corpus: Corpus | None = None,
     decoys: Store | None = None,
-    options: ReportOptions | None = None,
+    thresholds: Sequence[float] = (),
     mouthings: Sequence[Label] | None = None,
 ) -> YieldReport:
     """Write `yield.md` and `yield.png`, and with decoys `words.csv`, into a folder.
@@ -81,24 +256,35 @@ def report_yield(
         out: the folder to write to.
         corpus: that was annotated: its mouthings tell which signs are new, its truth, where it is known, the precision.
         decoys: the store of the same corpus, annotated with decoys.
-        options: what to tell.
+        thresholds: least scores; none: spread over what the run stores.
         mouthings: of a run by mouthing of the same corpus, in place of the corpus's own labels.
 
     Raises:
         StoreError: a store holds no candidate.
+        OptionsError: a threshold is no score.
     """
-    chosen = options or ReportOptions()
+    wrong = [threshold for threshold in thresholds if not 0 <= threshold <= 1]
+    if wrong:
+        raise OptionsError(f"thresholds lie between 0 and 1; got {wrong[0]}")
+    chosen = thresholds or spread_thresholds(float(store.settings().get(_KEEP, 0.5)))
     labels = mouthings if mouthings is not None else corpus.labels() if corpus is not None else []
-    contrasted = contrast(store, decoys) if decoys is not None else None
-    judged = judge(contrasted) if contrasted is not None else None
-    if judged is not None:
-        _write_words(store, judged, out / "words.csv")
     truth = None
     if corpus is not None and any(corpus.signs(video) for video in corpus.videos):
         truth = partial(is_in_truth, corpus)
-    tables = _tabulate(store, (labels, truth), contrasted, judged, chosen, out)
+    rows = count_yield(store.evidence(rank=1), chosen, Mouthings(labels), truth)
+    judged = None
+    if decoys is None:
+        tables = [tabulate_yield(rows)]
+    else:
+        contrasted = contrast(store, decoys)
+        judged = judge(contrasted)
+        _write_words(store, judged, out / "words.csv")
+        promised = [judged.promised_precision(contrasted.score, threshold) for threshold in chosen]
+        right = list(map(truth, store.candidates(rank=1))) if truth else None
+        tables = [tabulate_yield(rows, promised), _tabulate_confidences(judged, right)]
     if mouthings is not None:
         tables.append(tabulate_agreement(store, labels, truth))
+    draw_yield(rows, out / "yield.png")
     unseen = [
         f"{video.video}: {line}" for video in store.videos() for line in (video.problem or video.remarks).splitlines()
     ]
@@ -106,26 +292,6 @@ def report_yield(
     with atomic_write(out / "yield.md") as temporary:
         temporary.write_text(report.as_markdown(), encoding="utf-8")
     return report
-
-
-def _tabulate(
-    store: Store,
-    labels_and_truth: tuple[Sequence[Label], IsRight | None],
-    contrasted: Contrast | None,
-    judged: Judgement | None,
-    options: ReportOptions,
-    out: Path,
-) -> list[ReportTable]:
-    thresholds = options.thresholds or tuple(spread_thresholds(float(store.settings().get(_KEEP, 0.5))))
-    labels, truth = labels_and_truth
-    mouthings = Mouthings(labels, options.mouthing, options.tolerance)
-    rows = count_yield(store.evidence(rank=1), thresholds, mouthings, truth)
-    draw_yield(rows, out / "yield.png")
-    if contrasted is None or judged is None:
-        return [tabulate_yield(rows)]
-    promised = [judged.promised_precision(contrasted.score, threshold) for threshold in thresholds]
-    right = list(map(truth, store.candidates(rank=1))) if truth else None
-    return [tabulate_yield(rows, promised), _tabulate_confidences(judged, right)]
 
 
 def _tabulate_confidences(judged: Judgement, right: Sequence[bool] | None) -> ReportTable:
@@ -164,12 +330,13 @@ def accepted(store: Store, judged: Judgement, confidence: float) -> Iterator[Can
 
 
 _NEW, _MOUTHED = "#0072b2", "#e69f00"
-_COLOURS = ("#777777", "#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 
 def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
     """Draw the vocabulary (left) and the localised signs of all words, and of words with mouthings if there are any."""
     from matplotlib.figure import Figure
+
+    from signspot.plots.plot import save_figure
 
     is_mouthed = any(row.mouthed.words for row in rows)
     figure = Figure(figsize=(12 if is_mouthed else 8, 3.8), layout="constrained")
@@ -185,7 +352,7 @@ def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
         axes.set_xlabel("least score")
         axes.tick_params(axis="x", labelrotation=60)
         axes.legend()
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str) -> None:
@@ -194,11 +361,3 @@ def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str)
     axes.bar(labels, [count.new for count in counts], bottom=mouthed, color=_NEW, label="new")
     highest = max((count.signs for count in counts), default=0)
     axes.set(title=title, ylabel="localised signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too
-
-
-def _save(figure: Any, path: str | Path) -> Path:
-    from signspot.plots.plot import save_figure
-
-    target = Path(path)
-    save_figure(figure, target)
-    return target

@@ -12,20 +12,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 
 from signspot.annotation.engines import Engine, raise_if_fatal
 from signspot.annotation.records import BELOW, SOURCE, Candidate, Findings, VideoRecord
 from signspot.annotation.run_options import AnnotateOptions, RunOptions
-from signspot.annotation.statistics import spottings
+from signspot.annotation.spottings import spottings
 from signspot.annotation.store import TIMEOUT, Store, open_store
 from signspot.annotation.tasks import (
-    EmbeddedWord,
     WordTask,
     WorkerContext,
     annotate_unit,
     embed_words,
-    join_words,
     mouth_unit,
     word_digests,
     write_gallery,
@@ -36,7 +35,6 @@ from signspot.annotation.video_units import (
     VideoUnit,
     WordFinder,
     find_mentions,
-    gone_words,
     match_subtitles,
     plan_unit,
     sample_negatives,
@@ -44,7 +42,7 @@ from signspot.annotation.video_units import (
 from signspot.corpus.corpus import Corpus, CorpusProblem, Footage, FootageListing, open_corpus
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.embedding.exemplars import Gallery
+from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, StoreError, UnreadableFileError
 from signspot.io.checks import check_text, parse_json
 from signspot.io.files import cache_folder, clean_up, content_digest, explain_write_failure
@@ -58,7 +56,7 @@ from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.subtitles.reading import Subtitles
-from signspot.types import LabelSource, VideoRights
+from signspot.types import Exemplar, LabelSource, VideoRights
 from signspot.words.match import WordMatcher
 from signspot.words.tokens import primary_language
 
@@ -143,7 +141,7 @@ def annotate(job: AnnotationJob, options: AnnotateOptions, engine: Engine, stage
     threshold = encoder.contract.threshold if job.threshold is None else job.threshold
     if not 0 <= threshold <= 1:
         raise OptionsError(f"threshold is a score in [0, 1]; got {threshold}")
-    corpus = _opened_corpus(job.corpus, options)
+    corpus = job.corpus if isinstance(job.corpus, Corpus) else open_corpus(job.corpus, options.language)
     listing = corpus.footage(encoder.contract.kind)
     dictionary = job.dictionary if isinstance(job.dictionary, Dictionary) else open_dictionary(job.dictionary)
     for problem in [*dictionary.problems, *listing.problems]:
@@ -151,8 +149,8 @@ def annotate(job: AnnotationJob, options: AnnotateOptions, engine: Engine, stage
     with _open_run(job, engine, LabelSource.DICTIONARY) as store:
         usual = round(encoder.contract.threshold - BELOW, 6)
         settled = options.settled(usual, NEGATIVES, threshold, store.settings().get("keep"))
-        run = _DictionaryRun(job, settled, corpus, listing, store, engine, stages, encoder, dictionary)
-        report = run.go(RunReport(threshold, corpus, len(listing.footage), left_out=list(listing.problems)))
+        report = RunReport(threshold, corpus, len(listing.footage), left_out=list(listing.problems))
+        _DictionaryRun(job, settled, listing, store, engine, stages, report, encoder, dictionary).go()
         report.spottings = list(spottings(store, threshold, rank=job.best, overlap=options.overlap))
     return report
 
@@ -177,7 +175,7 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
         raise OptionsError(f"threshold is a probability in [0, 1]; got {job.threshold}")
     if options.language != "en":
         primary_language(options.language)  # raises where it is unknown
-    corpus = _opened_corpus(job.corpus, options)
+    corpus = job.corpus if isinstance(job.corpus, Corpus) else open_corpus(job.corpus, options.language)
     listing = corpus.footage("landmarks")
     job = replace(job, model=job.model or default_for(footage.media for footage in listing.footage))
     model = load_mouthing(job.model)
@@ -185,8 +183,8 @@ def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, st
         logger.warning("%s", problem)
     with _open_run(job, engine, LabelSource.MOUTHING) as store:
         settled = options.settled(MOUTHING_KEEP, MOUTHING_NEGATIVES, job.threshold, store.settings().get("keep"))
-        run = _MouthingRun(job, settled, corpus, listing, store, engine, stages, model)
-        report = run.go(RunReport(job.threshold, corpus, len(listing.footage), left_out=list(listing.problems)))
+        report = RunReport(job.threshold, corpus, len(listing.footage), left_out=list(listing.problems))
+        _MouthingRun(job, settled, listing, store, engine, stages, report, model).go()
         report.spottings = mouthings(store, job.threshold, corpus, job.word_threshold)
     return report
 
@@ -221,10 +219,6 @@ def cache_of(named: Path | None) -> Path:
     """The cache folder: the named one, or the user's. Where a part of one is named, the whole is meant."""
     folder = cache_folder() if named is None else named
     return folder.parent if folder.name in PARTS else folder
-
-
-def _opened_corpus(corpus: Path | Corpus, options: RunOptions) -> Corpus:
-    return corpus if isinstance(corpus, Corpus) else open_corpus(corpus, options.language)
 
 
 @contextmanager
@@ -275,13 +269,18 @@ class _CorpusRun:
 
     job: AnnotationJob | MouthingJob
     options: RunOptions
-    corpus: Corpus
     listing: FootageListing
     store: Store
     engine: Engine
     stages: Stage
+    report: RunReport
 
-    def read(self, finder: WordFinder, report: RunReport) -> tuple[_Matched, frozenset[str]]:
+    @property
+    def corpus(self) -> Corpus:
+        """The corpus."""
+        return self.report.corpus
+
+    def read(self, finder: WordFinder) -> tuple[_Matched, frozenset[str]]:
         """Subtitles of the videos whose subtitles can be read, and all words that they mention."""
         matched: _Matched = {}
         with self.stages("subtitles") as progress:
@@ -289,7 +288,7 @@ class _CorpusRun:
                 try:
                     subtitles = self.corpus.subtitles(footage.video)
                 except FormatError as error:
-                    self._fail(footage.video, str(error), report)
+                    self._fail(footage.video, str(error))
                     continue
                 self.check_subtitles(subtitles, footage)
                 matched[footage] = match_subtitles(subtitles, finder)
@@ -313,13 +312,8 @@ class _CorpusRun:
             raise StoreError(f"the store in {self.job.out} is damaged: its pool of negatives ({error})") from error
 
     def finish(
-        self,
-        asked: frozenset[str],
-        key: ResultKey,
-        work: Callable[[VideoUnit], Findings],
-        matched: _Matched,
-        report: RunReport,
-    ) -> RunReport:
+        self, asked: frozenset[str], key: ResultKey, work: Callable[[VideoUnit], Findings], matched: _Matched
+    ) -> None:
         """Look for what is not stored yet.
 
         Args:
@@ -327,58 +321,16 @@ class _CorpusRun:
             key: what all results follow from.
             work: searches one video; done by the workers.
             matched: by video; emptied.
-            report: of this run so far.
         """
         pool = self.store.settings().get(_POOL, json.dumps(key.pool))
         self.store.claim({**key.settings, _POOL: pool})
-        digests = self._digest(list(matched), report)
-        units = self._units(digests, matched, asked, key, report)
-        self._work(work, units, len(digests), report)
-        return report
-
-    def _digest(self, readable: list[Footage], report: RunReport) -> dict[Footage, str]:
-        """The content digest of every video."""
-        digests: dict[Footage, str] = {}
-        with self.stages("digests") as progress, ThreadPoolExecutor(_READERS) as readers:
-            media = [footage.media for footage in readable]
-            for done, (footage, digest) in enumerate(zip(readable, readers.map(_try_digest, media), strict=True), 1):
-                if isinstance(digest, str):
-                    digests[footage] = digest
-                else:
-                    self._fail(footage.video, f"cannot read {footage.media.name}: {digest}", report)
-                progress(done, len(readable))
-        return digests
-
-    def _units(
-        self,
-        digests: Mapping[Footage, str],
-        matched: _Matched,
-        asked: frozenset[str],
-        key: ResultKey,
-        report: RunReport,
-    ) -> Iterator[VideoUnit]:
-        """Units of work that are left, video by video, each made when a worker is free for it."""
-        for footage, digest in digests.items():
-            every = find_mentions(matched.pop(footage), self.options.padding, key.pool, decoys=self.options.decoys)
-            mentions = {word: of_word for word, of_word in every.items() if word in asked}
-            stored = {word: result for (_, word), result in self.store.keys(video=footage.video).items()}
-            gone = gone_words(mentions, asked, stored)
-            if gone:
-                self.store.forget(footage.video, gone)
-            unit = plan_unit(footage, digest, mentions, key, stored)
-            if unit is None:
-                self._up_to_date(footage.video, report)
-            else:
-                yield unit
-
-    def _work(
-        self, work: Callable[[VideoUnit], Findings], units: Iterator[VideoUnit], total: int, report: RunReport
-    ) -> None:
+        digests = self._digest(list(matched))
+        report = self.report
         with self.stages("videos") as progress:
-            for unit, findings in self.engine.run(work, units):
+            for unit, findings in self.engine.run(work, self._units(digests, matched, asked, key)):
                 if isinstance(findings, Failure):
                     raise_if_fatal(findings)
-                    self._fail(unit.video, findings.message, report)
+                    self._fail(unit.video, findings.message)
                 else:
                     self.store.add(findings)
                     _warn_beyond(findings)
@@ -387,18 +339,44 @@ class _CorpusRun:
                     report.annotated += 1
                     report.queries += len(findings.queries)
                     report.candidates += len(findings.candidates)
-                progress(report.annotated + report.unchanged + len(report.failed), total)
+                progress(report.annotated + report.unchanged + len(report.failed), len(digests))
 
-    def _up_to_date(self, video: str, report: RunReport) -> None:
-        """Count a video in which nothing is left to do; a problem of an earlier run is over."""
-        report.unchanged += 1
-        record = self._before(video)
-        if record.problem:
-            self.store.fail(replace(record, problem=""))
+    def _digest(self, readable: list[Footage]) -> dict[Footage, str]:
+        """The content digest of every video that can be read."""
+        digests: dict[Footage, str] = {}
+        with self.stages("digests") as progress, ThreadPoolExecutor(_READERS) as readers:
+            coming = [readers.submit(content_digest, footage.media) for footage in readable]
+            for done, (footage, digest) in enumerate(zip(readable, coming, strict=True), 1):
+                try:
+                    digests[footage] = digest.result()
+                except (UnreadableFileError, OSError) as error:
+                    self._fail(footage.video, f"cannot read {footage.media.name}: {error}")
+                progress(done, len(readable))
+        return digests
 
-    def _fail(self, video: str, message: str, report: RunReport) -> None:
+    def _units(
+        self, digests: Mapping[Footage, str], matched: _Matched, asked: frozenset[str], key: ResultKey
+    ) -> Iterator[VideoUnit]:
+        """Units of work that are left, video by video, each made when a worker is free for it."""
+        for footage, digest in digests.items():
+            every = find_mentions(matched.pop(footage), self.options.padding, key.pool, decoys=self.options.decoys)
+            mentions = {word: of_word for word, of_word in every.items() if word in asked}
+            stored = {word: result for (_, word), result in self.store.keys(video=footage.video).items()}
+            gone = sorted(word for word in stored if word in asked and word not in mentions)
+            if gone:
+                self.store.forget(footage.video, gone)
+            unit = plan_unit(footage, digest, mentions, key, stored)
+            if unit is not None:
+                yield unit
+                continue
+            self.report.unchanged += 1
+            record = self._before(footage.video)
+            if record.problem:  # of an earlier run: it is over
+                self.store.fail(replace(record, problem=""))
+
+    def _fail(self, video: str, message: str) -> None:
         message = message.replace(f"{self.corpus.folder}/", "")  # a store says nothing of where a corpus lay
-        report.failed.append(CorpusProblem(video, message))
+        self.report.failed.append(CorpusProblem(video, message))
         self.store.fail(replace(self._before(video), problem=message))
 
     def _before(self, video: str) -> VideoRecord:
@@ -408,13 +386,6 @@ class _CorpusRun:
     @cached_property
     def _videos(self) -> dict[str, VideoRecord]:
         return {record.video: record for record in self.store.videos()}
-
-
-def _try_digest(path: Path) -> str | UnreadableFileError | OSError:
-    try:
-        return content_digest(path)
-    except (UnreadableFileError, OSError) as error:
-        return error
 
 
 def _warn_beyond(findings: Findings) -> None:
@@ -439,11 +410,11 @@ class _DictionaryRun(_CorpusRun):
     encoder: Encoder
     dictionary: Dictionary
 
-    def go(self, report: RunReport) -> RunReport:
+    def go(self) -> None:
         """Do everything."""
         matcher = WordMatcher(self.dictionary, self.options.language)
         asked = frozenset(self.dictionary.select(self.job.words) if self.job.words else self.dictionary)
-        matched, mentioned = self.read(matcher, report)
+        matched, mentioned = self.read(matcher)
         if not mentioned & asked:
             raise DictionaryError(
                 f"no word of {self._source} ({len(asked):,} words) occurs in the subtitles of {self.corpus.folder} "
@@ -456,7 +427,7 @@ class _DictionaryRun(_CorpusRun):
         synonyms = {word: self.dictionary.synonyms(word) for word in sorted(mentioned & asked)}
         key = ResultKey(settings, word_digests(gallery), pool, synonyms)
         context = replace(self._context(), gallery=self._write(gallery), pool=pool)
-        return self.finish(asked, key, partial(annotate_unit, context), matched, report)
+        self.finish(asked, key, partial(annotate_unit, context), matched)
 
     @property
     def _source(self) -> Path | None:
@@ -477,22 +448,29 @@ class _DictionaryRun(_CorpusRun):
     def _embed_words(self, words: frozenset[str]) -> Gallery:
         """Embed the exemplars of all words that are needed."""
         exemplars = [tuple(self.dictionary[word]) for word in sorted(words)]
-        tasks = [WordTask(tuple(exemplars[start : start + _WORDS])) for start in range(0, len(exemplars), _WORDS)]
-        embedded: list[EmbeddedWord] = []
+        tasks = [
+            WordTask(tuple(chain(*exemplars[start : start + _WORDS]))) for start in range(0, len(exemplars), _WORDS)
+        ]
+        embedded: list[tuple[Exemplar, SignViews | str]] = []
         with self.stages("exemplars") as progress:
             for done, (task, result) in enumerate(self.engine.run(partial(embed_words, self._context()), tasks), 1):
                 if isinstance(result, Failure):
                     raise_if_fatal(result)
-                    logger.warning("left out %s and %d more words: %s", task, len(task.exemplars) - 1, result.message)
+                    logger.warning("left out %s: %s", task, result.message)
                 else:
                     embedded += result
                 progress(done, len(tasks))
-        for problem in (problem for word in sorted(embedded, key=lambda word: word.word) for problem in word.problems):
-            logger.warning("%s", problem)
-        gallery = join_words(embedded)
-        if gallery is None:
+        readable: list[Exemplar] = []
+        views: list[SignViews] = []
+        for exemplar, outcome in sorted(embedded, key=lambda pair: pair[0].word):
+            if isinstance(outcome, str):
+                logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, outcome)
+            else:
+                readable.append(exemplar)
+                views.append(outcome)
+        if not readable:
             raise DictionaryError(f"no exemplar of {self._source} can be read")
-        return gallery
+        return Gallery.of_views(readable, views)
 
     def _write(self, gallery: Gallery) -> Path:
         """Save the gallery for the workers, in place of those of earlier runs."""
@@ -514,10 +492,10 @@ class _MouthingRun(_CorpusRun):
     job: MouthingJob
     model: MouthingModel
 
-    def go(self, report: RunReport) -> RunReport:
+    def go(self) -> None:
         """Do everything."""
         finder, named = self._words()
-        matched, mentioned = self.read(finder, report)
+        matched, mentioned = self.read(finder)
         stored = self.store.keys()
         asked = mentioned | {word for _, word in stored} if named is None else named
         queries = self._askable(mentioned & asked)
@@ -533,9 +511,7 @@ class _MouthingRun(_CorpusRun):
         settings = {SOURCE: LabelSource.MOUTHING, "mouthing": self.model.hash, **self.options.settings()}
         cache = cache_of(self.job.cache).resolve()
         context = WorkerContext(self.job.model, self.model.hash, cache, self.options, pool, self.job.device)
-        return self.finish(
-            asked, ResultKey(settings, digests, pool, alike), partial(mouth_unit, context), matched, report
-        )
+        self.finish(asked, ResultKey(settings, digests, pool, alike), partial(mouth_unit, context), matched)
 
     def _words(self) -> tuple[WordFinder, frozenset[str] | None]:
         """The matcher of words in subtitles, and the words that are asked for; None: all."""

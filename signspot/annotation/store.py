@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar, cast, get_args, get_type_hints
 
 from sqlalchemy import (
@@ -371,23 +371,13 @@ class Store:
                 "Use the signspot that made it, or annotate into another store."
             )
 
-    def queries(self, *, video: str | None = None, word: str | None = None) -> Iterator[SubtitleQuery]:
-        """Every query, or those of a video or a word."""
-        wanted = _ordered(select(QUERIES), QUERIES, video, word)
-        return self._made(_query, wanted)
+    def queries(self, *, video: str | None = None) -> Iterator[SubtitleQuery]:
+        """Every query, or those of a video."""
+        return self._made(_query, _ordered(select(QUERIES), QUERIES, video))
 
-    def candidates(
-        self,
-        *,
-        threshold: float = 0.0,
-        rank: int | None = None,
-        video: str | None = None,
-        word: str | None = None,
-    ) -> Iterator[Candidate]:
-        """Every candidate with at least this score and at most this rank; rank 1 is the paper's choice."""
-        table = CANDIDATES
-        wanted = _ordered(_chosen(select(table), threshold, rank), table, video, word)
-        return self._made(_candidate, wanted)
+    def candidates(self, *, rank: int | None = None, video: str | None = None) -> Iterator[Candidate]:
+        """Every candidate, or those of a video, of at most this rank; rank 1 is the paper's choice."""
+        return self._made(_candidate, _ordered(_up_to(rank, select(CANDIDATES)), CANDIDATES, video))
 
     def evidence(self, *, threshold: float = 0.0, rank: int | None = None) -> Iterator[tuple[SubtitleQuery, Candidate]]:
         """Candidates, each beside its query."""
@@ -395,15 +385,15 @@ class Store:
         same = [query.c[name] == candidate.c[name] for name in ("video", "subtitle", "word")]
         columns = [column.label(f"query_{column.name}") for column in query.c]
         joined = select(candidate, *columns).join(query, same[0] & same[1] & same[2])
-        with closing(self._select(_ordered(_chosen(joined, threshold, rank), candidate))) as rows:
+        wanted = _up_to(rank, joined.where(candidate.c.score >= threshold))
+        with closing(self._select(_ordered(wanted, candidate))) as rows:
             for row in rows:
                 asked = {field.name: row[f"query_{field.name}"] for field in fields(SubtitleQuery)}
                 yield self._make(_query, asked), self._make(_candidate, row)
 
     def videos(self) -> list[VideoRecord]:
         """Every video that was tried, by name."""
-        table = VIDEOS
-        return list(self._made(_video, select(table).order_by(table.c.video)))
+        return list(self._made(_video, _ordered(select(VIDEOS), VIDEOS)))
 
     def keys(self, *, video: str | None = None) -> dict[tuple[str, str], str]:
         """(video, word) → the key of the finished result, of all videos or of one."""
@@ -412,8 +402,7 @@ class Store:
 
     def settings(self) -> dict[str, str]:
         """Settings that all results of this store have in common; empty before the first run."""
-        table = SETTINGS
-        rows = self._select(select(table).order_by(table.c.name))
+        rows = self._select(_ordered(select(SETTINGS), SETTINGS))
         return {row["name"]: row["value"] for row in rows if row["name"] != _VERSION}
 
     def claim(self, settings: Mapping[str, str]) -> None:
@@ -455,12 +444,8 @@ class Store:
 
     def forget_video(self, video: str) -> None:
         """Remove everything that is stored of a video."""
-
-        def work(connection: Connection) -> None:
-            for table in (CANDIDATES, QUERIES, DONE, VIDEOS):
-                connection.execute(table.delete().where(table.c.video == video))
-
-        self._database.run(work)
+        gone = [delete(table).where(table.c.video == video) for table in (CANDIDATES, QUERIES, DONE, VIDEOS)]
+        self._database.run(lambda connection: [connection.execute(statement) for statement in gone])
 
     def wipe(self) -> None:
         """Write the database anew: rows that were deleted stay readable in its files until then."""
@@ -482,9 +467,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _made(self, make: Callable[[Mapping[str, Any]], Made], wanted: "Select[Any]") -> Iterator[Made]:
@@ -506,20 +489,16 @@ class Store:
 
 def dump(store: Store) -> Iterator[str]:
     """Results of a store as lines of JSON, always in the same order; to compare stores by."""
-    records: list[Iterable[Any]] = [store.videos(), store.queries(), store.candidates()]
-    for kind in records:
-        for record in kind:
-            yield json.dumps({type(record).__name__: _row(record)}, ensure_ascii=False, sort_keys=True)
+    for record in chain[SubtitleQuery | Candidate | VideoRecord](store.videos(), store.queries(), store.candidates()):
+        yield json.dumps({type(record).__name__: _row(record)}, ensure_ascii=False, sort_keys=True)
 
 
-def _chosen(wanted: "Select[Any]", threshold: float, rank: int | None) -> "Select[Any]":
-    wanted = wanted.where(CANDIDATES.c.score >= threshold)
+def _up_to(rank: int | None, wanted: "Select[Any]") -> "Select[Any]":
     return wanted if rank is None else wanted.where(CANDIDATES.c.rank <= rank)
 
 
-def _ordered(wanted: "Select[Any]", table: Table, video: str | None = None, word: str | None = None) -> "Select[Any]":
-    for column, value in ((table.c.video, video), (table.c.word, word)):
-        wanted = wanted if value is None else wanted.where(column == value)
+def _ordered(wanted: "Select[Any]", table: Table, video: str | None = None) -> "Select[Any]":
+    wanted = wanted if video is None else wanted.where(table.c.video == video)
     return wanted.order_by(*table.primary_key.columns)
 
 

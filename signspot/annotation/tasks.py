@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -102,7 +102,7 @@ class WordSearcher:
             counts = {word: len(set(gallery.rows[rows].tolist())) for word, rows in gallery.words.items()}
             queries = [Query(unit.video, word, mention, window, counts[word]) for word, mention in asked]
             if window.start >= window.end:
-                yield from ((query.unanswered(), []) for query in queries)
+                yield from ((query.answered(None), []) for query in queries)
                 continue
             chance = self._chance(window)
             result = self._spotter.search(self._track, gallery, self._spotting, within=window)
@@ -130,7 +130,7 @@ class WordSearcher:
     ) -> tuple[SubtitleQuery, list[Candidate]]:
         """A query with its candidates, out of a search for all words of its subtitle."""
         if query.word not in result.best:
-            return query.unanswered(), []
+            return query.answered(None), []
         spottings = [spotting for spotting in result.spottings if spotting.word == query.word]
         spottings.sort(key=lambda spotting: (-spotting.score, spotting.time))
         by_exemplar = ScoresOverTime(result.times, result.exemplar_curves(query.word))
@@ -213,15 +213,8 @@ class Query:
     window: Segment
     exemplars: int
 
-    def unanswered(self) -> SubtitleQuery:
-        """The query where no window of the video lies."""
-        return self._query(None, against([], 0.0))
-
-    def answered(self, highest: float, chance: Sequence[float]) -> SubtitleQuery:
-        """The query with the word's highest score in the window, and those of the negatives."""
-        return self._query(rounded(highest), against(chance, highest))
-
-    def _query(self, best: float | None, chance: "Chance") -> SubtitleQuery:
+    def answered(self, highest: float | None, chance: Sequence[float] = ()) -> SubtitleQuery:
+        """The query with the highest score of the word in the window, None without a time step, and the negatives'."""
         mention = self.mention
         return SubtitleQuery(
             video=self.video,
@@ -237,8 +230,8 @@ class Query:
             start=round(self.window.start, 3),
             end=round(self.window.end, 3),
             exemplars=self.exemplars,
-            best=best,
-            **chance,
+            best=None if highest is None else rounded(highest),
+            **against(chance, highest or 0.0),
         )
 
 
@@ -308,7 +301,7 @@ class LipSearcher:
             part = self._lips.between(window.start, window.end)
             queries = [Query(unit.video, word, mention, window, 0) for word, mention in asked]
             if len(part) < SHORTEST:
-                yield from ((query.unanswered(), []) for query in queries)
+                yield from ((query.answered(None), []) for query in queries)
                 continue
             others = {query: negatives_of(query, unit, self._pool, self._negatives) for query in queries}
             words = dict.fromkeys(
@@ -375,52 +368,33 @@ _SHOWN = ("word", "id", "variant", "licence", "consent")  # of an exemplar
 
 @dataclass(frozen=True, slots=True)
 class WordTask:
-    """Words whose exemplars are to be embedded."""
+    """Exemplars of some words, to be embedded."""
 
-    exemplars: tuple[tuple[Exemplar, ...], ...]  # of one word each
+    exemplars: tuple[Exemplar, ...]  # word by word
 
     def __str__(self) -> str:
-        return f"the exemplars of '{self.exemplars[0][0].word}'"
+        others = len({exemplar.word for exemplar in self.exemplars}) - 1
+        return f"the exemplars of '{self.exemplars[0].word}'" + (f" and {others} more words" if others else "")
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedWord:
-    """A word's exemplars, embedded."""
-
-    word: str
-    gallery: Gallery | None  # None: no exemplar can be read
-    problems: tuple[str, ...] = ()  # exemplars that could not be read, and why
-
-
-def embed_words(context: WorkerContext[AnnotateOptions], task: WordTask) -> list[EmbeddedWord]:
-    """Embed the exemplars of some words, through the cache."""
-    encoder = _encoder(context.model, context.hash, context.device)
-    embedder = ExemplarEmbedder(encoder, context.cache, context.options.seed)
-    return [embed_word(embedder, exemplars, mirror=context.options.mirror) for exemplars in task.exemplars]
-
-
-def embed_word(embedder: ExemplarEmbedder, exemplars: Sequence[Exemplar], *, mirror: bool) -> EmbeddedWord:
-    """Embed the exemplars of one word; those that cannot be read are left out and named.
+def embed_words(context: WorkerContext[AnnotateOptions], task: WordTask) -> list[tuple[Exemplar, SignViews | str]]:
+    """Embed exemplars, through the cache; of those that cannot be read, give the reason.
 
     Raises:
         EncoderMismatchError: the dictionary has embeddings only, by another encoder.
     """
-    mirror = mirror and embedder.encoder.contract.can_mirror
-    readable: list[Exemplar] = []
-    views: list[SignViews] = []
-    problems: list[str] = []
-    for exemplar in exemplars:
+    encoder = _encoder(context.model, context.hash, context.device)
+    embedder = ExemplarEmbedder(encoder, context.cache, context.options.seed)
+    mirror = context.options.mirror and encoder.contract.can_mirror
+    embedded: list[tuple[Exemplar, SignViews | str]] = []
+    for exemplar in task.exemplars:
         try:
-            views.append(embedder.embed(exemplar, mirror=mirror))
-            readable.append(exemplar)
+            embedded.append((exemplar, embedder.embed(exemplar, mirror=mirror)))
         except EncoderMismatchError:
             raise
         except SignspotError as error:
-            problems.append(f"left out exemplar '{exemplar.id}' of '{exemplar.word}': {error}")
-    codes = [view.codes for view in views if view.codes is not None]
-    joined = np.stack(codes) if readable and len(codes) == len(views) else None
-    gallery = Gallery.of(readable, np.stack([view.embeddings for view in views]), joined) if readable else None
-    return EmbeddedWord(exemplars[0].word, gallery, tuple(problems))
+            embedded.append((exemplar, str(error)))
+    return embedded
 
 
 def annotate_unit(context: WorkerContext[AnnotateOptions], unit: VideoUnit) -> Findings:
@@ -435,23 +409,6 @@ def annotate_unit(context: WorkerContext[AnnotateOptions], unit: VideoUnit) -> F
     _check_unchanged(unit, track.source)
     searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.pool, context.options)
     return _findings(unit, searcher.video.end, searcher.search(unit))
-
-
-def join_words(words: Iterable[EmbeddedWord]) -> Gallery | None:
-    """One gallery of the words that have an exemplar, in order of word; None: there is none."""
-    readable = sorted((one for one in words if one.gallery is not None), key=lambda one: one.word)
-    galleries = [one.gallery for one in readable if one.gallery is not None]
-    if not galleries:
-        return None
-    codes = [one.codes for one in galleries if one.codes is not None]
-    starts = np.cumsum([0, *(len(one.exemplars) for one in galleries[:-1])])
-    return Gallery(
-        tuple(exemplar for one in galleries for exemplar in one.exemplars),
-        np.concatenate([one.embeddings for one in galleries]),
-        np.concatenate([one.rows + start for one, start in zip(galleries, starts, strict=True)]),
-        np.concatenate([one.mirrored for one in galleries]),
-        np.concatenate(codes) if len(codes) == len(galleries) else None,
-    )
 
 
 def word_digests(gallery: Gallery) -> dict[str, str]:
@@ -469,31 +426,21 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
 
 
 def write_gallery(gallery: Gallery, folder: Path) -> Path:
-    """Save a gallery under the name of its content; a file of that name with another content is made again."""
+    """Save a gallery under the name of its content."""
     path = folder / f"{_content_name(gallery)}.safetensors"
-    if not _is_whole(path):
-        arrays: dict[str, NDArray[Any]] = {
-            "embeddings": gallery.embeddings,
-            "rows": gallery.rows,
-            "mirrored": gallery.mirrored,
-        }
-        arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
-        exemplars = json.dumps([[getattr(exemplar, name) for name in _SHOWN] for exemplar in gallery.exemplars])
-        write_arrays(path, _KIND, arrays, {"exemplars": exemplars})
+    arrays: dict[str, NDArray[Any]] = {
+        "embeddings": gallery.embeddings,
+        "rows": gallery.rows,
+        "mirrored": gallery.mirrored,
+    }
+    arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
+    exemplars = json.dumps([[getattr(exemplar, name) for name in _SHOWN] for exemplar in gallery.exemplars])
+    write_arrays(path, _KIND, arrays, {"exemplars": exemplars})
     return path
 
 
 def _content_name(gallery: Gallery) -> str:
     return hashlib.sha256(json.dumps(word_digests(gallery), sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a gallery is there that can be read and holds what its name says."""
-    try:
-        read_gallery(path)
-    except FormatError:
-        return False
-    return True
 
 
 def read_gallery(path: Path) -> Gallery:

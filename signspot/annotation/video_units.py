@@ -87,7 +87,8 @@ def find_mentions(
     present = [frozenset(match.word for match in matches) & in_pool for matches in matched.matches]
     around = _nearby(subtitles, present, padding)
     mentions: dict[str, list[SubtitleMention]] = {}
-    asked = [(_storable(one.text), matches) for one, matches in zip(subtitles, matched.matches, strict=True)]
+    storable = (subtitle.text.replace("\0", "\ufffd") for subtitle in subtitles)  # no database holds a NUL
+    asked = list(zip(storable, matched.matches, strict=True))
     asked = rotated(asked) if decoys else asked
     for number, (subtitle, (text, matches), nearby) in enumerate(zip(subtitles, asked, around, strict=True)):
         counts = Counter(match.word for match in matches)
@@ -117,11 +118,6 @@ def _nearby(
             if other.end + 2 * padding >= subtitle.start:
                 words_around |= present[holder]
         yield tuple(sorted(words_around))
-
-
-def _storable(text: str) -> str:
-    """The text without what no database holds, every other character at its place."""
-    return text.replace("\0", "\ufffd")
 
 
 T = TypeVar("T")
@@ -212,13 +208,6 @@ def plan_unit(
     if not keys:
         return None
     return VideoUnit(footage.video, footage.media, digest, {word: mentions[word] for word in keys}, keys, synonyms)
-
-
-def gone_words(
-    mentions: Mapping[str, tuple[SubtitleMention, ...]], asked: frozenset[str], done: Mapping[str, str]
-) -> list[str]:
-    """Words that are asked for and stored, but that the subtitles of the video mention no more."""
-    return sorted(word for word in done if word in asked and word not in mentions)
 
 
 def _digest(value: object) -> str:

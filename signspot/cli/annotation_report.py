@@ -34,9 +34,9 @@ def annotate_report(
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """
-    from signspot.annotation.report import ReportOptions, accepted, report_yield
+    from signspot.annotation.report import CONFIDENCE, accepted, report_yield
     from signspot.annotation.run import media_of, rights_of
-    from signspot.annotation.statistics import marked, mouthing_labels
+    from signspot.annotation.spottings import marked, mouthing_labels
     from signspot.annotation.store import open_store
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
@@ -48,7 +48,6 @@ def annotate_report(
         raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
     if spottings is not None and decoys is None:
         raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
-    options = ReportOptions(wanted)
     footage = open_corpus(corpus) if corpus is not None else None
     media, rights = (media_of(footage), rights_of(footage)) if footage is not None else ({}, {})
     with ExitStack() as stack:
@@ -62,8 +61,8 @@ def annotate_report(
         lips = None
         if mouthings is not None:
             with open_store(mouthings) as mouthed:
-                lips = mouthing_labels(mouthed, options.mouthing)
-        report = report_yield(store, out, footage, by_chance, options, lips)
+                lips = mouthing_labels(mouthed, CONFIDENCE)
+        report = report_yield(store, out, footage, by_chance, wanted, lips)
         if spottings is not None and report.judged is not None:
             chosen = list(marked(accepted(store, report.judged, confidence), lips or [], media, rights))
             written = write(chosen, spottings, videos=videos)

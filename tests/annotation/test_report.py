@@ -1,4 +1,4 @@
-"""The report of a small run, with and without decoys; its pictures."""
+"""The yield of a run, counted by hand; the report of a small run, with and without decoys; its plots."""
 
 import csv
 from collections.abc import Iterator
@@ -8,11 +8,86 @@ import cv2
 import numpy as np
 import pytest
 
-from signspot.annotation.report import ReportOptions, accepted, draw_yield, report_yield
-from signspot.annotation.statistics import Count, YieldRow
+from signspot.annotation.report import (
+    Count,
+    Mouthings,
+    YieldRow,
+    accepted,
+    count_yield,
+    draw_yield,
+    is_in_truth,
+    report_yield,
+    spread_thresholds,
+    tabulate_yield,
+)
 from signspot.annotation.store import Store, open_store
+from signspot.corpus.corpus import Corpus
+from signspot.corpus.truth import SignTruth, write_records
 from signspot.errors import OptionsError
+from signspot.types import Label, LabelSource
 from tests.annotation.making import candidate, findings, query
+
+LABELS = [
+    Label("apple", "v", 5.4, 0.9),
+    Label("pear", "v", 1.0, 0.5),  # just sure enough, as in the paper
+    Label("plum", "v", 5.0, 0.49),  # not sure enough
+    Label("plum", "v", 5.0, 0.9, LabelSource.VERIFIED),  # no mouthing
+    Label("apple", "w", 5.0, 0.9),
+]
+EVIDENCE = [
+    (query("v", 0, "apple"), candidate("v", 0, "apple", 5.0, 0.9)),  # mouthed near
+    (query("v", 0, "pear"), candidate("v", 0, "pear", 7.0, 0.8)),  # mouthed in the window, not near
+    (query("v", 0, "plum"), candidate("v", 0, "plum", 5.0, 0.7)),  # never mouthed
+    (query("v", 1, "apple", 4.0, 14.0), candidate("v", 1, "apple", 5.0, 0.9)),  # the same place again
+    (query("v", 2, "apple", 20.0, 30.0), candidate("v", 2, "apple", 25.0, 0.6)),  # new
+]
+
+
+def test_counts_by_hand() -> None:
+    low, high = count_yield(EVIDENCE, [0.6, 0.8], Mouthings(LABELS), lambda each: each.word != "pear")
+    assert (low.full.words, low.full.signs, low.full.in_window, low.full.near, low.full.right) == (3, 4, 2, 1, 3)
+    assert (low.mouthed.words, low.mouthed.signs, low.mouthed.new, low.mouthed.right) == (2, 3, 1, 2)
+    assert (high.full.words, high.full.signs, high.full.new, high.full.precision) == (2, 2, 0, 0.5)
+
+
+def test_without_truth_there_is_no_precision() -> None:
+    (row,) = count_yield(EVIDENCE, [0.5], Mouthings(LABELS))
+    assert row.full.right is None
+    assert row.full.precision is None
+    assert "precision" not in tabulate_yield([row]).columns
+
+
+def test_nothing_found_is_counted_too() -> None:
+    (row,) = count_yield([], [0.5], Mouthings([]), lambda each: True)
+    assert (row.full.words, row.full.signs, row.full.precision) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("time", "is_near"), [(4.4, True), (6.4, True), (4.3, False), (6.5, False)])
+def test_a_mouthing_is_near_within_a_second(time: float, is_near: bool) -> None:
+    assert Mouthings(LABELS).near("v", "apple", time) is is_near
+
+
+def test_a_table_has_a_row_a_threshold() -> None:
+    rows = count_yield(EVIDENCE, [0.6, 0.8, 0.95], Mouthings(LABELS), lambda each: True)
+    table = tabulate_yield(rows, [0.5, 0.6, float("nan")])
+    assert next(table.cells()) == ["0.6", "3", "4", "2", "1", "2", "3", "1", "100.0 %", "50.0 %"]
+    assert list(table.cells())[2][-2:] == ["–", "–"]
+    assert table.as_dict()["rows"][2]["precision promised by decoys"] is None
+    assert table.as_markdown().count("\n|") == 5
+
+
+def test_without_mouthings_a_table_has_no_columns_of_them() -> None:
+    assert tabulate_yield(count_yield(EVIDENCE, [0.6], Mouthings([]))).columns == ("least score", "words", "signs")
+
+
+def test_thresholds_rise_from_what_is_kept() -> None:
+    thresholds = spread_thresholds(0.5)
+    assert thresholds[0] == 0.5
+    assert thresholds[-1] == 0.98
+    assert thresholds == sorted(set(thresholds))
+    with pytest.raises(OptionsError, match=r"got 1\.2"):
+        spread_thresholds(1.2)
+
 
 WORDS = ("apple", "pear", "plum")
 
@@ -46,7 +121,7 @@ def decoys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def test_a_run_alone_tells_its_yield(run: Store, tmp_path: Path) -> None:
-    made = report_yield(run, tmp_path, options=ReportOptions((0.6, 0.9)))
+    made = report_yield(run, tmp_path, thresholds=(0.6, 0.9))
     assert made.judged is None
     assert [table.rows for table in made.tables] == [((0.6, 3, 60), (0.9, 2, 40))]
     assert (tmp_path / "yield.md").read_text() == made.as_markdown()
@@ -71,11 +146,9 @@ def test_decoys_tell_which_words_are_signed(run: Store, decoys: Store, tmp_path:
     assert made.tables[1].rows[2][:3] == (0.9, len(chosen), 60)
 
 
-def test_options_out_of_range_are_refused() -> None:
+def test_thresholds_out_of_range_are_refused(run: Store, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match=r"got 7\.0"):
-        ReportOptions((7.0,))
-    with pytest.raises(OptionsError, match="tolerance"):
-        ReportOptions(tolerance=-1)
+        report_yield(run, tmp_path, thresholds=(7.0,))
 
 
 def ink(path: Path) -> int:
@@ -92,3 +165,19 @@ def test_yield_is_drawn(tmp_path: Path) -> None:
     none = Count(0, 0, 0, 0, None)
     empty = draw_yield([YieldRow(0.7, none, none), YieldRow(0.9, none, none)], tmp_path / "empty.png")
     assert ink(draw_yield(rows, tmp_path / "yield.png")) > 1.5 * ink(empty)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    corpus = Corpus(tmp_path, {}, {})
+    sign = SignTruth("v", 0, "apple", 2.0, 3.0, "1", "anna", ("apple-1", "fruit-1"), True, False, True, 0)
+    write_records([sign], corpus.layout.truth("signs", "v"))
+    return corpus
+
+
+@pytest.mark.parametrize(
+    ("word", "time", "right"),
+    [("apple", 2.5, True), ("apple", 3.15, True), ("apple", 3.25, False), ("fruit", 2.5, True), ("pear", 2.5, False)],
+)
+def test_right_or_wrong(corpus: Corpus, word: str, time: float, right: bool) -> None:
+    assert is_in_truth(corpus, candidate("v", 0, word, time, 0.9)) is right

@@ -61,10 +61,10 @@ def test_what_goes_in_comes_out_in_order(store) -> None:
 
 def test_candidates_are_chosen_by_score_and_rank(store) -> None:
     store.add(findings("a", "apple", "tree"))
-    assert len(list(store.candidates(threshold=0.9))) == 2
-    assert len(list(store.candidates(threshold=0.91))) == 0
+    assert len(list(store.evidence(threshold=0.9))) == 2
+    assert len(list(store.evidence(threshold=0.91))) == 0
     assert {c.rank for c in store.candidates(rank=1)} == {1}
-    assert {c.word for c in store.candidates(word="tree", video="a")} == {"tree"}
+    assert {c.word for c in store.candidates(video="a")} == {"apple", "tree"}
     assert not list(store.candidates(video="b"))
     pairs = list(store.evidence(threshold=0.85))
     assert [(q.word, c.word) for q, c in pairs] == [("apple", "apple"), ("tree", "tree")]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.run_options import AnnotateOptions
-from signspot.annotation.tasks import EmbeddedWord, WordSearcher, join_words
+from signspot.annotation.tasks import WordSearcher
 from signspot.annotation.video_units import SubtitleMention, VideoUnit
-from signspot.embedding.exemplars import Gallery
+from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.spotting.spotter import Spotter
@@ -50,10 +51,15 @@ def encoder(encoder_file: Path) -> Encoder:
 spotter: Spotter
 
 
-def word(name: str, *rows: np.ndarray, mirrored: tuple[np.ndarray, ...] = ()) -> EmbeddedWord:
-    views = [np.stack(rows), np.stack(mirrored)] if mirrored else [np.stack(rows)]
-    exemplars = [Exemplar(name, f"{name}-{number + 1}", variant="ab"[number % 2]) for number in range(len(rows))]
-    return EmbeddedWord(name, Gallery.of(exemplars, np.stack(views, axis=1)))
+Word = list[tuple[Exemplar, SignViews]]
+
+
+def word(name: str, *rows: np.ndarray, mirrored: tuple[np.ndarray, ...] = ()) -> Word:
+    views = zip(rows, mirrored, strict=True) if mirrored else zip(rows, strict=True)
+    return [
+        (Exemplar(name, f"{name}-{number + 1}", variant="ab"[number % 2]), SignViews(np.stack(of_exemplar)))
+        for number, of_exemplar in enumerate(views)
+    ]
 
 
 def track(signs: Mapping[float, tuple[int, float]]) -> Track:
@@ -76,10 +82,8 @@ def unit(synonyms: Mapping[str, tuple[str, ...]] | None = None, **mentions: tupl
     return VideoUnit("news", Path("news.mp4"), "digest", mentions, dict.fromkeys(mentions, "key"), synonyms or {})
 
 
-def gallery(*words: EmbeddedWord) -> Gallery:
-    joined = join_words(words)
-    assert joined is not None
-    return joined
+def gallery(*words: Word) -> Gallery:
+    return Gallery.of_views(*zip(*sorted(chain(*words), key=lambda pair: pair[0].word), strict=True))
 
 
 def search(

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.annotation.report import ReportOptions
+from signspot.annotation.report import CONFIDENCE
 from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.video_units import (
     RESERVE,
@@ -14,7 +14,6 @@ from signspot.annotation.video_units import (
     ResultKey,
     SubtitleMention,
     find_mentions,
-    gone_words,
     match_subtitles,
     plan_unit,
     rotated,
@@ -73,11 +72,6 @@ def test_only_what_is_left_is_planned() -> None:
     assert unit.synonyms == {"tree": ("house",)}
     unreadable = replace(BASIS, words={"apple": "a1", "house": "h1"})
     assert set(plan_unit(FOOTAGE, "video", MENTIONS, unreadable, {}).keys) == {"apple"}
-
-
-def test_words_that_are_mentioned_no_more_are_gone_if_they_were_asked_for() -> None:
-    done = {"apple": "k", "river": "k", "sea": "k"}
-    assert gone_words(MENTIONS, frozenset({"apple", "tree", "river"}), done) == ["river"]
 
 
 def test_the_panel_follows_from_words_and_seed() -> None:
@@ -180,4 +174,4 @@ def test_words_are_asked_where_another_subtitle_stands() -> None:
 def test_four_seconds_around_a_subtitle_are_searched_unless_asked_otherwise() -> None:
     """As in Sec. 4.5 of the paper."""
     assert AnnotateOptions().padding == 4.0
-    assert ReportOptions().mouthing == 0.5, "mouthings count from 0.5 on"
+    assert CONFIDENCE == 0.5, "mouthings count from 0.5 on"

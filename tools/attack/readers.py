@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
-from signspot.annotation.statistics import spottings as stored_spottings
+from signspot.annotation.spottings import spottings as stored_spottings
 from signspot.annotation.store import open_store
 from signspot.annotation.tasks import read_gallery, write_gallery
 from signspot.applications.archive import open_archive
