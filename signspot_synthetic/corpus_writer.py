@@ -15,7 +15,7 @@ from signspot.dictionary.dictionary import Contents
 from signspot.dictionary.json_file import write_json as write_dictionary
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.checks import parse_json
-from signspot.io.files import explain_write_failure
+from signspot.io.files import clean_up, explain_write_failure
 from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
@@ -118,7 +118,7 @@ def claim_folder(description: dict[str, Any], layout: Layout) -> None:
         if layout.corpus.is_file():
             there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))
             _compare(there, wanted, layout.folder)
-            layout.clean_up()
+            clean_up(layout.folder)
             return
         if layout.folder.is_dir() and any(layout.folder.iterdir()):
             raise OptionsError(f"{layout.folder} is not empty and holds no corpus. Name a new or an empty folder")

@@ -36,7 +36,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import FormatError
 from signspot.io.checks import check_int, check_text, parse_json, path_inside, quoted
-from signspot.io.files import atomic_write, clean_up, content_digest
+from signspot.io.files import atomic_write, content_digest
 from signspot.io.text import read_text
 from signspot.subtitles.reading import SUFFIXES, Subtitles, read_subtitles
 from signspot.types import Label, VideoRights
@@ -150,31 +150,15 @@ _Content = TypeVar("_Content")
 FORMAT, VERSION = "signspot-corpus", 1
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
     """Places of a corpus's files."""
 
-    folder: Path
-
-    @property
-    def corpus(self) -> Path:
-        """The description of the corpus."""
-        return self.folder / "corpus.json"
-
-    @property
-    def splits(self) -> Path:
-        """The file of splits: videos and words for training and for testing."""
-        return self.folder / "splits.json"
-
-    @property
-    def dictionary(self) -> Path:
-        """The dictionary with landmarks."""
-        return self.folder / "dictionary"
-
-    @property
-    def dictionary_video(self) -> Path:
-        """The dictionary with videos, where it was rendered."""
-        return self.folder / "dictionary-video"
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.corpus = folder / "corpus.json"  # its description
+        self.splits = folder / "splits.json"  # videos and words for training and for testing
+        self.dictionary = folder / "dictionary"  # with landmarks
+        self.dictionary_video = folder / "dictionary-video"  # with videos, where it was rendered
 
     def exemplar(self, name: str, *, video: bool = False) -> Path:
         """Landmarks or video of one exemplar."""
@@ -211,10 +195,6 @@ class Layout:
             return all(path.is_file() and content_digest(path) == digest for path, digest in files.items())
         except (OSError, ValueError, AttributeError, FormatError):
             return False
-
-    def clean_up(self) -> None:
-        """Remove what killed runs left half written."""
-        clean_up(self.folder)
 
 
 def write_json(value: Any, path: Path) -> Path:
@@ -325,9 +305,8 @@ class Corpus:
 
     def _once(self, path: Path, read: Callable[[Path], _Content]) -> _Content:
         """The content of a file, read the first time it is asked for."""
-        if path not in self._contents:
-            self._contents[path] = read(path)
-        content: _Content = self._contents[path]
+        content: _Content = self._contents[path] if path in self._contents else read(path)
+        self._contents[path] = content
         return content
 
 

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from signspot.corpus.truth import read_records
@@ -40,16 +41,12 @@ class LeastConfidence:
 
     def admits(self, label: Label) -> bool:
         """Whether a label counts."""
-        return label.confidence >= self.of(label.source)
-
-    def of(self, source: LabelSource) -> float:
-        """The least confidence of one source."""
-        named = {
+        least = {
             LabelSource.MOUTHING: self.mouthing,
             LabelSource.DICTIONARY: self.dictionary,
             LabelSource.VERIFIED: self.verified,
         }
-        return named[source]
+        return label.confidence >= least[label.source]
 
     def __str__(self) -> str:
         return f"M {self.mouthing:g}, D {self.dictionary:g}, V {self.verified:g}"
@@ -156,14 +153,10 @@ def are_beside(
     beside = []
     for label in labels:
         times, middle = by_video.get(label.video, []), label.segment.middle
-        first = bisect_left(times, middle - within, key=_time)
-        last = bisect_right(times, middle + within, key=_time)
+        first = bisect_left(times, middle - within, key=itemgetter(0))
+        last = bisect_right(times, middle + within, key=itemgetter(0))
         beside.append(any(alike(word, label.word) for _, word in times[first:last]))
     return beside
-
-
-def _time(entry: tuple[float, str]) -> float:
-    return entry[0]
 
 
 def contradicted(mouthed: Sequence[Label], signed: Sequence[Label]) -> list[bool]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from signspot.corpus.importing import cut_out, import_lsa64, import_wlasl
 from signspot.corpus.isolated import UNKNOWN_FPS, pack, read_isolated
+from signspot.corpus.published import cut_out, import_lsa64, import_wlasl
 from signspot.errors import FormatError, SignspotError
 from signspot.landmarks.estimate import PoseJob
 from signspot.landmarks.landmarks import Landmarks
@@ -39,7 +39,7 @@ def estimated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             write_landmarks(still(int(job.video.read_text()), fps), job.target)
             yield job, int(job.video.read_text())
 
-    monkeypatch.setattr("signspot.corpus.importing.estimate_files", estimate)
+    monkeypatch.setattr("signspot.corpus.published.estimate_files", estimate)
     return seen
 
 
