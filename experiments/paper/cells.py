@@ -20,9 +20,8 @@ from torch import Tensor
 from experiments.paper.setup import Setting, Setup, TrunkKind, Vocabulary
 from signspot.evaluation.queries import RetrievalQuery
 from signspot.io.files import text_digest
-from signspot.metrics.localisation import Tolerance
+from signspot.metrics.localisation import ClipRetrieval, Tolerance
 from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of
-from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
 from signspot.models.mlp import UnitNorm

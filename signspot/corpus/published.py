@@ -239,7 +239,7 @@ def _wlasl_clip(folder: Path, word: int, instance: dict[str, Any]) -> SourceClip
     name, fps = str(instance["video_id"]), float(instance.get("fps", WLASL_FPS))
     span = (first - 1) / fps, last / fps
     if last > 0:
-        check_span(*(check_time(seconds, "a frame") for seconds in span), "the frames")
+        check_span(check_time(span[0], "the first frame"), check_time(span[1], "the last frame"), "the frames")
     return SourceClip(
         path=folder / "videos" / f"{name}.mp4",
         label=(word, int(instance.get("signer_id", -1)), int(name)),

@@ -23,9 +23,8 @@ from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_q
 from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection
-from signspot.metrics.localisation import Tolerance
+from signspot.metrics.localisation import ClipRetrieval, Tolerance
 from signspot.metrics.ranking import Group, GroupedValues
-from signspot.metrics.retrieval import ClipRetrieval
 from signspot.models.encoder import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,11 +199,18 @@ class Detection:
         Raises:
             OptionsError: the video was added before, a record is of another video, or a number is not finite.
         """
-        self._check(video, seconds)
-        spotted, true = _by_word(video, spottings), _by_word(video, truths)
-        for one in (spotting for several in spotted.values() for spotting in several):
+        if video in self._seconds:
+            raise OptionsError(f"video {video} was added before; add every video once, with all its spottings")
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise OptionsError(f"video {video} lasts {seconds} seconds; give a number from 0")
+        spotted: defaultdict[str, list[Spotting]] = defaultdict(list)
+        true: defaultdict[str, list[Occurrence]] = defaultdict(list)
+        for one in spottings:
             if not (math.isfinite(one.score) and math.isfinite(one.time)):
                 raise OptionsError(f"a spotting of '{one.word}' in {video} has score {one.score} at {one.time} s")
+            spotted[_word_in(video, one)].append(one)
+        for sign in truths:
+            true[_word_in(video, sign)].append(sign)
         self._seconds[video] = float(seconds)
         for word in spotted.keys() | true.keys():
             self._pairs[video, word] = _pair(spotted.get(word, []), true.get(word, []))
@@ -235,11 +242,12 @@ class Detection:
             selected[video if key == "video" else word].append(pairs)
         return selected
 
-    def _check(self, video: str, seconds: float) -> None:
-        if video in self._seconds:
-            raise OptionsError(f"video {video} was added before; add every video once, with all its spottings")
-        if not (math.isfinite(seconds) and seconds >= 0):
-            raise OptionsError(f"video {video} lasts {seconds} seconds; give a number from 0")
+
+def _word_in(video: str, record: Spotting | Occurrence) -> str:
+    """The word of a record, which must be of this video."""
+    if record.video != video:
+        raise OptionsError(f"a record of '{record.word}' is of video '{record.video}', not of '{video}'")
+    return record.word
 
 
 def detect(spottings: Iterable[Spotting], truths: Iterable[Occurrence], seconds: Mapping[str, float]) -> Detection:
@@ -253,7 +261,12 @@ def detect(spottings: Iterable[Spotting], truths: Iterable[Occurrence], seconds:
     Raises:
         OptionsError: a record names a video that is not in `seconds`.
     """
-    spotted, true = _by_video(spottings), _by_video(truths)
+    spotted: defaultdict[str, list[Spotting]] = defaultdict(list)
+    true: defaultdict[str, list[Occurrence]] = defaultdict(list)
+    for one in spottings:
+        spotted[one.video].append(one)
+    for sign in truths:
+        true[sign.video].append(sign)
     unknown = sorted((spotted.keys() | true.keys()) - seconds.keys())
     if unknown:
         raise OptionsError(f"the length of video '{unknown[0]}' is not known; give its seconds")
@@ -288,29 +301,3 @@ def _join(pairs: Sequence[_Pairs], hours: float) -> DetectionCurve:
     overlaps = np.concatenate([np.empty(0), *(pair.overlaps for pair in pairs)])
     matched = np.concatenate([np.empty(0, np.bool_), *(pair.matched for pair in pairs)])
     return make_curve(scores, overlaps, matched, truths=sum(pair.truths for pair in pairs), hours=hours)
-
-
-class _OfVideo(Protocol):
-    @property
-    def word(self) -> str: ...
-    @property
-    def video(self) -> str: ...
-
-
-Record = TypeVar("Record", bound=_OfVideo)
-
-
-def _by_word(video: str, records: Iterable[Record]) -> dict[str, list[Record]]:
-    grouped: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        if record.video != video:
-            raise OptionsError(f"a record of '{record.word}' is of video '{record.video}', not of '{video}'")
-        grouped[record.word].append(record)
-    return grouped
-
-
-def _by_video(records: Iterable[Record]) -> dict[str, list[Record]]:
-    grouped: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        grouped[record.video].append(record)
-    return grouped

@@ -1,4 +1,4 @@
-"""From similarities to ranks, and from the ranks of the right answers to average precision, recall and median rank."""
+"""From similarities to ranks, and from the ranks of the right answers to average precision and recall."""
 
 import math
 from collections.abc import Hashable

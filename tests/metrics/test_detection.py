@@ -1,13 +1,14 @@
-"""Spotting over several videos against a plain count."""
+"""Spotting over several videos: matching, all thresholds at once, and totals, each against a plain count."""
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot.metrics.detection import Detection, TrueSign, by_score, detect
+from signspot.metrics.detection import Detection, DetectionCurve, TrueSign, by_score, detect, make_curve, match
 from signspot.types import Segment, Spotting
 
 VIDEOS = {"one": 1800.0, "two": 900.0, "quiet": 900.0}
@@ -114,4 +115,111 @@ def test_mistakes_are_named() -> None:
         detection.add("two", -1, [], [])
     with pytest.raises(OptionsError):
         detect([spotting("apple", "three", 1.0, 0.5)], [], VIDEOS)
+    with pytest.raises(OptionsError):
+        detection.curve().at(math.nan)
     assert detection.hours == 60 / 3600, "a refused video leaves nothing behind"
+
+
+Hits = list[tuple[float, bool, float]]  # score, found a sign, IoU
+HITS = st.lists(st.tuples(st.sampled_from([0.1, 0.4, 0.5, 0.9]), st.booleans(), st.floats(0, 1)), max_size=15)
+
+
+def curve_of(hits: Hits, truths: int, hours: float = 0.5) -> DetectionCurve:
+    scores, matched, overlaps = (np.array([hit[n] for hit in hits]) for n in range(3))
+    return make_curve(scores, overlaps, matched.astype(bool), truths=truths, hours=hours)
+
+
+@given(HITS, st.integers(0, 4))
+def test_average_precision_as_if_by_threshold(hits: Hits, missed: int) -> None:
+    truths = sum(found for _, found, _ in hits) + missed
+    measured = curve_of(hits, truths).average_precision
+    if truths:
+        assert measured == pytest.approx(slow_average_precision([(score, found) for score, found, _ in hits], truths))
+    else:
+        assert math.isnan(measured)
+
+
+@given(HITS, st.integers(0, 4), st.sampled_from([0.0, 0.1, 0.3, 0.4, 0.9, 1.0]))
+def test_one_threshold_counted_plainly(hits: Hits, missed: int, threshold: float) -> None:
+    truths = sum(found for _, found, _ in hits) + missed
+    point = curve_of(hits, truths).at(threshold)
+    kept = [hit for hit in hits if hit[0] >= threshold]
+    found = [hit for hit in kept if hit[1]]
+    assert (point.found, point.false_alarms) == (len(found), len(kept) - len(found))
+    assert point.false_alarms_per_hour == (len(kept) - len(found)) / 0.5
+    assert math.isnan(point.precision) if not kept else point.precision == len(found) / len(kept)
+    assert math.isnan(point.recall) if not truths else point.recall == len(found) / truths
+    assert point.overlap == pytest.approx(sum(hit[2] for hit in found))
+
+
+@given(HITS, st.randoms(use_true_random=False))
+def test_the_order_of_spottings_does_not_matter(hits: Hits, random) -> None:
+    one, other = curve_of(hits, 20), curve_of(random.sample(hits, len(hits)), 20)
+    assert one.overlap.tolist() == other.overlap.tolist()
+    assert one.found.tolist() == other.found.tolist()
+
+
+def test_worked_by_hand() -> None:
+    hits = [(0.9, True, 1), (0.8, False, 0), (0.7, True, 1), (0.6, True, 1), (0.5, False, 0)]
+    # four signs: precision 1, 1/2, 2/3, 3/4, 3/5, raised from below to 1, 3/4, 3/4, 3/4, 3/5
+    assert curve_of(hits, 4).average_precision == pytest.approx((1 + 3 / 4 + 3 / 4) / 4)
+
+
+def test_perfect_is_exactly_one() -> None:
+    assert curve_of([(n / 10, True, 1.0) for n in range(7)], 7).average_precision == 1.0
+
+
+def test_nothing_at_all() -> None:
+    empty = curve_of([], truths=0, hours=0)
+    point = empty.at(0.7)
+    assert all(math.isnan(number) for number in (point.precision, point.recall))
+    assert math.isnan(point.false_alarms_per_hour)
+    assert math.isnan(empty.average_precision)
+
+
+def apple(time: float, score: float, half: float = 0.2, exemplar: str = "") -> Spotting:
+    return Spotting("apple", "v", time, time - half, time + half, score, exemplar)
+
+
+APPLES = st.lists(st.builds(apple, TENTHS, st.sampled_from([0.2, 0.5, 0.8]), st.sampled_from([0.1, 0.4])))
+SEGMENTS = st.lists(
+    st.builds(lambda start, length: Segment(start, start + length), TENTHS, TENTHS.map(lambda n: n / 3))
+)
+
+
+def slow_match(spottings: list[Spotting], truths: list[Segment]) -> list[Segment | None]:
+    free = sorted(truths)
+    found: list[Segment | None] = []
+    for one in spottings:
+        allowed = [sign for sign in free if sign.start - 0.2 - 1e-6 <= one.time <= sign.end + 0.2 + 1e-6]
+        allowed.sort(key=lambda sign: (-one.segment.iou(sign), abs(one.time - sign.middle), sign))
+        if allowed:
+            free.remove(allowed[0])
+        found.append(allowed[0] if allowed else None)
+    return found
+
+
+@settings(max_examples=200)
+@given(APPLES, SEGMENTS)
+def test_as_if_every_pair_were_tried(spottings: list[Spotting], truths: list[Segment]) -> None:
+    ordered = by_score(spottings)
+    assert match(ordered, truths) == slow_match(ordered, truths)
+
+
+@given(APPLES, SEGMENTS, st.randoms(use_true_random=False))
+def test_the_order_of_records_does_not_matter(spottings, truths, random) -> None:
+    shuffled = by_score(random.sample(spottings, len(spottings)))
+    assert shuffled == by_score(spottings)
+    assert match(shuffled, random.sample(truths, len(truths))) == match(shuffled, truths)
+
+
+@given(APPLES, SEGMENTS)
+def test_a_lower_threshold_changes_nothing_above_it(spottings: list[Spotting], truths: list[Segment]) -> None:
+    ordered = by_score(spottings)
+    high = [one for one in ordered if one.score >= 0.5]
+    assert match(ordered, truths)[: len(high)] == match(high, truths)
+
+
+def test_the_best_score_chooses_first_and_only_once() -> None:
+    worse, better = apple(1.0, 0.6), apple(1.1, 0.9)
+    assert match(by_score([worse, better]), [Segment(0.9, 1.3)]) == [Segment(0.9, 1.3), None]
