@@ -138,11 +138,6 @@ def slow_drift(count: int, shape: tuple[int, ...], rng: np.random.Generator, rat
     return np.asarray(mixed / np.sqrt(share**2 + (1 - share) ** 2))
 
 
-def shiver_size(speed: Single, still: float, per_speed: float) -> Single:
-    """Strength of the points' shivering at the given speeds."""
-    return np.asarray(still + per_speed * speed)
-
-
 @dataclass(frozen=True, slots=True)
 class Dropouts:
     """Faults in each frame, all (T,)."""
@@ -243,7 +238,7 @@ class _Scene:
         return np.asarray(np.sqrt((steps**2).sum(axis=-1)) * self.landmarks.fps, dtype=np.float32)
 
 
-def _scene(landmarks: Landmarks) -> _Scene:
+def _measure_scene(landmarks: Landmarks) -> _Scene:
     across = (landmarks.body[:, 11, :2] - landmarks.body[:, 12, :2]) * [landmarks.aspect, 1.0]
     width = max(float(np.median(np.hypot(across[:, 0], across[:, 1]))), 1e-3)
     unit = np.array([width / landmarks.aspect, width, width / landmarks.aspect], np.float32)
@@ -263,7 +258,7 @@ def _observe_body(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) 
     speed = scene.speed(exact)
     speed = speed + 0.2 * speed[:, 15:17].max(axis=1, keepdims=True)  # one fast hand unsettles the whole body
     outside = _outside(exact)
-    size = shiver_size(speed, noise.body_jitter, noise.body_jitter_motion * 0.3) * _LOOSE**0.5
+    size = (noise.body_jitter + noise.body_jitter_motion * 0.3 * speed) * _LOOSE**0.5
     size = size * (1 + 6 * outside)
     slow = slow_drift(count, (33, 2), rng, scene.pace * 0.04) * (noise.offset * _LOOSE[:, None] * 0.6)
     slow *= (1 + 8 * outside)[..., None]
@@ -297,8 +292,8 @@ def _observe_hand(exact: Single, scene: _Scene, rng: np.random.Generator, noise:
     s, count = noise.strength, len(exact)
     speed = scene.speed(exact)
     lasting = np.exp(noise.tails * slow_drift(count, (1,), rng, scene.pace * 0.25) * s)
-    whole = shiver_size(speed[:, :1], noise.hand_jitter, noise.hand_jitter_motion * 0.5) * lasting
-    tips = shiver_size(speed, noise.tip_jitter, noise.tip_jitter_motion * 0.5) * lasting * _ALONG_FINGER
+    whole = (noise.hand_jitter + noise.hand_jitter_motion * 0.5 * speed[:, :1]) * lasting
+    tips = (noise.tip_jitter + noise.tip_jitter_motion * 0.5 * speed) * lasting * _ALONG_FINGER
     hand = exact.copy()
     shaking = draw_shivers(count, (1, 3), rng, 0.3) * whole[..., None]
     shaking = shaking + draw_shivers(count, (21, 3), rng, 0.3) * tips[..., None]
@@ -315,7 +310,7 @@ def _observe_hand(exact: Single, scene: _Scene, rng: np.random.Generator, noise:
 def _observe_face(scene: _Scene, rng: np.random.Generator, noise: NoiseOptions) -> Single:
     exact, count = scene.landmarks.face, len(scene.landmarks)
     speed = scene.speed(scene.landmarks.body[:, :1])
-    size = shiver_size(speed, noise.face_jitter, 0.003)
+    size = noise.face_jitter + 0.003 * speed
     whole = draw_shivers(count, (1, 3), rng, 0.3) * size[..., None]
     of_points = draw_shivers(count, (exact.shape[1], 3), rng, 0.3) * size[..., None] * 0.6
     slow = slow_drift(count, (1, 3), rng, scene.pace * 0.05) * 0.006
@@ -353,7 +348,7 @@ def observe(landmarks: Landmarks, rng: np.random.Generator, noise: NoiseOptions 
     noise = noise or NoiseOptions()
     if noise.strength == 0 or not len(landmarks):
         return landmarks
-    scene = _scene(landmarks)
+    scene = _measure_scene(landmarks)
     body = _observe_body(scene, rng, noise)
     left = _observe_hand(landmarks.left_hand, scene, rng, noise)
     right = _observe_hand(landmarks.right_hand, scene, rng, noise)

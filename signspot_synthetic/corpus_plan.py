@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from signspot.corpus.truth import Splits, WordSplit, split_words
+from signspot.corpus.truth import Splits, split_words
 from signspot.errors import OptionsError
 from signspot_synthetic.body.signers import Role, Signer, make_signers
 from signspot_synthetic.difficulty_knobs import Knobs
@@ -52,9 +52,18 @@ class CorpusOptions:
         self._check_time()
         self._check_counts()
         self._check_dictionary()
-        for name in ("minimal_pair_share", "synonym_share", "fingerspelled_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise OptionsError(f"{name} must lie between 0 and 1; got {getattr(self, name)}")
+        self.lexicon_options(self.words)  # raises where a share is impossible
+
+    def lexicon_options(self, words: Sequence[str] | int) -> LexiconOptions:
+        """The options of the lexicon of some words."""
+        return LexiconOptions(
+            words=words,
+            seed=self.seed,
+            minimal_pair_share=self.minimal_pair_share,
+            synonym_share=self.synonym_share,
+            fingerspelled_share=self.fingerspelled_share,
+            variant_shares=self.variant_shares,
+        )
 
     @property
     def word_count(self) -> int:
@@ -154,17 +163,8 @@ class CorpusPlan:
         """The signs of all words that are ever signed: the listed ones, some others, and gestures."""
         others = [word.word for word in english_words() if word.word not in self.listed]
         unlisted = others[: max(20, len(self.vocabulary) // 4)]
-        options = self.options
-        return make_lexicon(
-            LexiconOptions(
-                words=[*(word.word for word in self.vocabulary), *unlisted, *GESTURES],
-                seed=options.seed,
-                minimal_pair_share=options.minimal_pair_share,
-                synonym_share=options.synonym_share,
-                fingerspelled_share=options.fingerspelled_share,
-                variant_shares=options.variant_shares,
-            )
-        )
+        words = [*(word.word for word in self.vocabulary), *unlisted, *GESTURES]
+        return make_lexicon(self.options.lexicon_options(words))
 
     @cached_property
     def writer(self) -> SentenceWriter:
@@ -240,11 +240,9 @@ class CorpusPlan:
     def splits(self) -> Splits:
         """Videos by split, words by the protocol of Sec. 4.2."""
         by_split = {s: tuple(v.id for v in self.videos if v.split == s) for s in ("train", "test")}
-        return Splits(by_split["train"], by_split["test"], self._word_split())
-
-    def _word_split(self) -> WordSplit:
         words = [word.word for word in self.vocabulary]
-        return split_words(words, self.same_sign, named_rng(self.options.seed, "word split"))
+        split = split_words(words, self.same_sign, named_rng(self.options.seed, "word split"))
+        return Splits(by_split["train"], by_split["test"], split)
 
 
 def _file_names(words: Sequence[str]) -> dict[str, str]:

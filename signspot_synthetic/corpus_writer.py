@@ -22,7 +22,7 @@ from signspot.io.text import read_text
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar
 from signspot.version import VERSION as SIGNSPOT_VERSION
-from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan, ExemplarPlan, VideoPlan, options_as_json
+from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan, VideoPlan, options_as_json
 from signspot_synthetic.language.subtitles import write_vtt
 from signspot_synthetic.performance import SigningFootage, perform_exemplar, perform_video
 
@@ -208,19 +208,18 @@ def _write_dictionaries(corpus: CorpusPlan, layout: Layout) -> None:
         if word in corpus.listed and len(group & corpus.listed) > 1
     }
     for video in (False, True) if corpus.options.render else (False,):
-        exemplars = tuple(_exemplar(plan, layout.exemplar(plan.id, video=video)) for plan in corpus.exemplars)
+        exemplars = tuple(
+            Exemplar(
+                word=plan.word,
+                id=plan.id,
+                path=layout.exemplar(plan.id, video=video),
+                signer=plan.signer.id,
+                source=_SOURCE,
+                licence=_LICENCE,
+                variant=str(plan.variant + 1),
+            )
+            for plan in corpus.exemplars
+        )
         write_dictionary(
             Contents(exemplars, synonyms=synonyms), layout.dictionary_video if video else layout.dictionary
         )
-
-
-def _exemplar(plan: ExemplarPlan, path: Path) -> Exemplar:
-    return Exemplar(
-        word=plan.word,
-        id=plan.id,
-        path=path,
-        signer=plan.signer.id,
-        source=_SOURCE,
-        licence=_LICENCE,
-        variant=str(plan.variant + 1),
-    )

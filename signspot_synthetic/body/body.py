@@ -65,15 +65,13 @@ class Expression:
     jaw: Array | None = None  # metres by which the chin sinks with shut lips
 
 
-def _template() -> Array:
-    points = np.zeros((len(FACE_POINTS), 3))
-    for index, name in enumerate(FACE_POINTS[LIP_POINTS:], start=LIP_POINTS):
-        mirrored = name in _PAIRS
-        points[index] = np.array(_POINTS[_PAIRS.get(name, name)]) * ([-1, 1, 1] if mirrored else [1, 1, 1])
-    return points
-
-
-_TEMPLATE = _template()
+_TEMPLATE = np.array(
+    [(0.0, 0.0, 0.0)] * LIP_POINTS
+    + [
+        tuple(np.array(_POINTS[_PAIRS[name]]) * MIRROR) if name in _PAIRS else _POINTS[name]
+        for name in FACE_POINTS[LIP_POINTS:]
+    ]
+)
 
 
 def lips(expression: Expression) -> Array:
@@ -217,11 +215,6 @@ def _legs(build: Proportions, count: int) -> Array:
     return np.broadcast_to(points, (count, 10, 3))
 
 
-def _in_body(hand: Array) -> Array:
-    """The body's own three hand points, little finger, index and thumb, (T, 3, 3) from a hand (T, 21, 3)."""
-    return np.stack([(hand[:, 17] + hand[:, 18]) / 2, (hand[:, 5] + hand[:, 6]) / 2, hand[:, 3]], axis=1)
-
-
 def assemble(strong: Array, weak: Array, expression: Expression, sway: Sway, signer: Signer) -> Points:
     """Build the signer from the states (T, 30) of both hands, the face and the sway."""
     build, count = signer.proportions, len(strong)
@@ -234,7 +227,8 @@ def assemble(strong: Array, weak: Array, expression: Expression, sway: Sway, sig
     for first, side in ((11, "left"), (12, "right")):
         joints, hand = arms[side]
         body[:, [first, first + 2, first + 4]] = joints
-        body[:, [first + 6, first + 8, first + 10]] = _in_body(hand)
+        little, index, thumb = (hand[:, 17] + hand[:, 18]) / 2, (hand[:, 5] + hand[:, 6]) / 2, hand[:, 3]
+        body[:, [first + 6, first + 8, first + 10]] = np.stack([little, index, thumb], axis=1)
     upper = np.concatenate([body[:, :23], arms["left"][1], arms["right"][1], face], axis=1)
     hips = np.array([0.0, build.torso, 0.0])
     upper = _pose_about(upper, hips, _turns(sway.torso))

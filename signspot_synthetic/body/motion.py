@@ -62,12 +62,6 @@ def movement_seconds(token: SignToken) -> float:
     return seconds * sign.detail.weight
 
 
-def holds_seconds(token: SignToken) -> tuple[float, float]:
-    """Seconds that a sign is held before and after its movement at dictionary speed."""
-    still = not token.sign.moves
-    return (0.12, 0.42 if still else 0.20)
-
-
 def draw_speed(signer: Signer, rng: np.random.Generator, knobs: Knobs) -> float:
     """Speed of one sign in continuous signing against the dictionary's."""
     low, high = SPEED_RANGE
@@ -79,7 +73,8 @@ def draw_stroke(token: SignToken, speed: float, hold_share: float, signer: Signe
     """The stroke of one token, begun at 0: movement and holds, made faster by `speed`, holds cut to `hold_share`."""
     chance = np.exp(signer.precision.timing * rng.normal(0, 1, 2))
     movement = movement_seconds(token) / speed * float(chance[0])
-    before, after = (h * hold_share / speed * float(chance[1]) for h in holds_seconds(token))
+    holds = (0.12, 0.20 if token.sign.moves else 0.42)  # seconds before and after the movement, at dictionary speed
+    before, after = (h * hold_share / speed * float(chance[1]) for h in holds)
     return Span(0.0, before + movement + after, before, after)
 
 
@@ -158,11 +153,6 @@ def blur(states: Array, seconds: float, fps: float) -> Array:
         out += weight * padded[step : step + len(states)]
     out[:, TURN] = normalised(out[:, TURN])
     return out
-
-
-def blur_seconds(knobs: Knobs) -> float:
-    """Strength of the smoothing of continuous movement, in seconds."""
-    return _BLUR * knobs.coarticulated("undershoot")
 
 
 FPS = 25.0
@@ -273,8 +263,11 @@ def _finish(
     lips: float = 0.0,
 ) -> Motion:
     """Add face and sway and build the body."""
-    count = len(strong)
-    mouth = _hard_lips(count, fps, mouthed, signer, rng, lips) if lips else None
+    count, mouth = len(strong), None
+    if lips:  # as hard to read as that says, by chance of their own: hands and body stay as they are
+        lip_rng, habits = rng.spawn(1)[0], habits_of(signer, min(lips, 1.5))
+        words = [say(word, segment, habits, lip_rng) for word, segment in mouthed]
+        mouth = mouth_shapes(count, fps, words, habits, lip_rng)
     expression = draw_expression(count, fps, mouthed, signer, rng, mouth=mouth)
     sway = draw_sway(count, fps, signer, rng)
     sway = followed(
@@ -289,19 +282,6 @@ def _in_single(points: Points, fps: float) -> Motion:
         part.astype(np.float32) for part in (points.body, points.left_hand, points.right_hand, points.face)
     )
     return Motion(body, left, right, face, fps)
-
-
-def _hard_lips(
-    count: int,
-    fps: float,
-    mouthed: Sequence[tuple[str, Segment]],
-    signer: Signer,
-    rng: np.random.Generator,
-    strength: float,
-) -> Array:
-    """The lips (T, 4) as hard to read as `strength` says, by chance of their own: hands and body stay as they are."""
-    lip_rng, habits = rng.spawn(1)[0], habits_of(signer, min(strength, 1.5))
-    return mouth_shapes(count, fps, [say(word, segment, habits, lip_rng) for word, segment in mouthed], habits, lip_rng)
 
 
 def talking(
@@ -366,8 +346,6 @@ def continuous(
     rng: np.random.Generator,
     knobs: Knobs | None = None,
     mouthings: Sequence[str | None] | None = None,
-    *,
-    fps: float = FPS,
 ) -> tuple[Motion, list[Segment]]:
     """Perform a stream of signs, co-articulated as the knobs say.
 
@@ -377,7 +355,6 @@ def continuous(
         rng: this performance's chance.
         knobs: how hard it is to recognise; the default is as in real signing.
         mouthings: what the lips say with each sign; None where they say nothing.
-        fps: frames per second.
 
     Returns:
         The motion, and every sign's own segment, without the ways between signs.
@@ -391,14 +368,14 @@ def continuous(
     tokens = assimilate(tokens, knobs)
     rests = rest_state(signer, rng), rest_state(signer, rng)
     spans, total = schedule(tokens, rests[0], signer, rng, knobs)
-    times = np.arange(max(2, round(total * fps))) / fps
+    times = np.arange(max(2, round(total * FPS))) / FPS
     strong = _follow(_strong_holds(tokens, spans, rests[0], total), times)
     weak = _follow(_weak_holds(tokens, spans, rests[1], total), times)
-    seconds = max(_STILL, blur_seconds(knobs))
+    seconds = max(_STILL, _BLUR * knobs.coarticulated("undershoot"))
     segments = [Segment(span.start, span.end) for span in spans]
     words = [(m, s) for m, s in zip(mouthings or [], segments, strict=False) if m]
-    hands = blur(strong, seconds, fps), blur(weak, seconds, fps)
-    return _finish(*hands, signer, rng, words, fps, knobs.lips), segments
+    hands = blur(strong, seconds, FPS), blur(weak, seconds, FPS)
+    return _finish(*hands, signer, rng, words, FPS, knobs.lips), segments
 
 
 def schedule(

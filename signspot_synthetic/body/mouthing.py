@@ -31,6 +31,7 @@ _SHAPES: dict[str, tuple[float, float, float, float, float]] = {
     "UW": (0.20, -1.00, 1.0, 0.0, 1.2),
 }  # fmt: skip
 _GLIDES = {"AW": ("AA", "UH"), "AY": ("AA", "IH"), "EY": ("EH", "IY"), "OW": ("AO", "UW"), "OY": ("AO", "IH")}
+_WEAKLY_SAID = ("AH0", "IH0", "ER0", "HH", "T", "D", "N", "K", "G", "NG")  # phonemes that slurred words lack
 _WEAK = 0.6  # of an unstressed vowel's way from the middle
 _MIDDLE = np.array([0.30, 0.05, 0.05, 0.0])
 _REST = np.array([0.05, 0.0, 0.0, 0.1])
@@ -94,7 +95,7 @@ def say(word: str, segment: Segment, habits: MouthHabits, rng: np.random.Generat
     """Mouth a word with a sign: near its end, stretched by its rhythm, whole or only begun."""
     whole = pronounce(word)
     begun = _begun(whole, rng) if rng.random() < habits.partial else whole
-    phonemes = tuple(p for p in begun if not _is_weak(p) or rng.random() >= 0.12 * habits.slur) or begun
+    phonemes = tuple(p for p in begun if p not in _WEAKLY_SAID or rng.random() >= 0.12 * habits.slur) or begun
     wished = segment.duration * float(rng.uniform(0.7, 1.1)) + 0.04
     seconds = float(np.clip(wished, _FASTEST * len(phonemes), _SLOWEST * len(phonemes)))
     late = float(rng.normal(0.0, 0.05))
@@ -112,17 +113,15 @@ def _begun(phonemes: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]
     return tuple(phonemes[: last + 1 + int(rng.random() < 0.6)])
 
 
-def _is_weak(phoneme: str) -> bool:
-    return phoneme in ("AH0", "IH0", "ER0", "HH", "T", "D", "N", "K", "G", "NG")
-
-
 def mouth_shapes(
     count: int, fps: float, words: Sequence[MouthedWord], habits: MouthHabits, rng: np.random.Generator
 ) -> Array:
     """The lips (T, 4) over `count` frames: words at their times, gestures between them, rest elsewhere."""
     seconds = count / fps
     fine = np.tile(habits.rest, (int(seconds * _RATE) + 2, 1))
-    for start, gesture in _draw_gestures(seconds, habits.gestures, rng):
+    times = np.sort(rng.uniform(0, seconds, rng.poisson(habits.gestures * seconds)))
+    gestures = [_GESTURES[int(rng.integers(len(_GESTURES)))] for _ in times]
+    for start, gesture in zip(times.tolist(), gestures, strict=True):
         now, size = start, float(rng.uniform(0.5, 1.1))
         for shape, lasts in gesture:
             long = lasts * float(np.exp(rng.normal(0, 0.3)))
@@ -134,13 +133,6 @@ def mouth_shapes(
     moved = habits.rest + (blurred - habits.rest) * habits.clarity * habits.gains
     places = np.arange(count) / fps * _RATE
     return np.stack([np.interp(places, np.arange(len(moved)), moved[:, c]) for c in range(4)], axis=-1)
-
-
-def _draw_gestures(
-    seconds: float, rate: float, rng: np.random.Generator
-) -> list[tuple[float, tuple[tuple[tuple[float, float, float, float], float], ...]]]:
-    times = np.sort(rng.uniform(0, seconds, rng.poisson(rate * seconds)))
-    return [(float(time), _GESTURES[int(rng.integers(len(_GESTURES)))]) for time in times]
 
 
 def _say(fine: Array, word: MouthedWord, habits: MouthHabits, rng: np.random.Generator) -> None:

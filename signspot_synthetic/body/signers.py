@@ -62,11 +62,6 @@ def draw_webcam(rng: np.random.Generator) -> Camera:
     )
 
 
-def draw_camera(rng: np.random.Generator, webcam_share: float) -> Camera:
-    """A camera as one meets them; `webcam_share` of them are webcams."""
-    return draw_webcam(rng) if rng.random() < webcam_share else draw_studio(rng)
-
-
 class Role(StrEnum):
     """Use of a signer; no signer has two roles."""
 
@@ -177,6 +172,7 @@ def make_signer(identity: str, seed: int, role: Role, *, left_share: float = 0.1
     if not (0 <= left_share <= 1 and 0 <= webcam_share <= 1):
         raise OptionsError(f"shares of signers lie between 0 and 1; got {left_share} and {webcam_share}")
     rng = named_rng(seed, "signer", role, identity)
+    webcam_share = webcam_share if role is not Role.DICTIONARY else webcam_share / 2
     return Signer(
         id=identity,
         role=role,
@@ -185,14 +181,12 @@ def make_signer(identity: str, seed: int, role: Role, *, left_share: float = 0.1
         precision=_draw_precision(rng),
         manner=_draw_manner(rng),
         habits=named_seed(seed, "habits", role, identity),
-        camera=draw_camera(rng, webcam_share if role is not Role.DICTIONARY else webcam_share / 2),
+        camera=draw_webcam(rng) if rng.random() < webcam_share else draw_studio(rng),
         appearance_seed=named_seed(seed, "appearance", role, identity),
     )
 
 
-def make_signers(
-    n: int, seed: int, role: Role | str, *, left_share: float = 0.12, webcam_share: float = 0.3
-) -> tuple[Signer, ...]:
+def make_signers(n: int, seed: int, role: Role | str, *, left_share: float = 0.12) -> tuple[Signer, ...]:
     """Make `n` people of one role; the first ones stay the same when `n` grows."""
     if n < 1:
         raise OptionsError(f"at least 1 signer is needed; got {n}")
@@ -200,4 +194,4 @@ def make_signers(
         raise OptionsError(f"a signer's role is one of {', '.join(Role)}; got '{role}'")
     known = Role(role)
     names = [f"{known}-{index + 1:03d}" for index in range(n)]
-    return tuple(make_signer(name, seed, known, left_share=left_share, webcam_share=webcam_share) for name in names)
+    return tuple(make_signer(name, seed, known, left_share=left_share) for name in names)

@@ -18,61 +18,31 @@ BASE_SHAPES = ("B", "5", "S", "A", "1", "C", "O")
 """What a base hand may be (the unmarked shapes)."""
 
 
-class Finger(StrEnum):
-    """Posture of one finger; the letter is its short form in the table."""
-
-    STRAIGHT = "s"
-    CLOSED = "c"  # into the palm
-    BENT = "b"  # flat, bent at the knuckle only
-    HOOKED = "h"  # straight at the knuckle, bent beyond it
-    ROUND = "o"  # curved, as about a glass
-    FLAT_ROUND = "f"  # towards the thumb's tip with flat fingers
-    PINCHED = "p"  # the tip meets the thumb's tip in a ring
-    LOOSE = "l"  # relaxed
-    DIPPED = "d"  # bent forward half-way at the knuckle
-
-
-class Thumb(StrEnum):
-    """Posture of the thumb."""
-
-    OUT = "out"  # away from the hand, in its plane
-    ALONG = "along"  # beside the index finger
-    ACROSS = "across"  # over the closed fingers
-    IN_PALM = "in palm"  # folded into the palm
-    OPPOSED = "opposed"  # facing the fingers, open
-    MEETING = "meeting"  # its tip meets round fingers, the index first
-    MEETING_FLAT = "meeting flat"  # its tip meets flat fingers
-    MEETING_FAR = "meeting far"  # its tip meets the middle or ring finger
-    UP = "up"  # away from a fist
-    TUCKED = "tucked"  # between or under the closed fingers
-    LOOSE = "loose"
-
-
-# knuckle, middle joint, last joint; degrees of bending
+# Bending of a finger at knuckle, middle and last joint, degrees; by its letter in the table of handshapes.
 _BENDING = {
-    Finger.STRAIGHT: (2, 3, 2),
-    Finger.CLOSED: (82, 102, 66),
-    Finger.BENT: (80, 8, 4),
-    Finger.HOOKED: (12, 82, 50),
-    Finger.ROUND: (38, 42, 26),
-    Finger.FLAT_ROUND: (62, 26, 10),
-    Finger.PINCHED: (52, 58, 24),
-    Finger.LOOSE: (22, 28, 14),
-    Finger.DIPPED: (42, 10, 6),
+    "s": (2, 3, 2),  # straight
+    "c": (82, 102, 66),  # closed into the palm
+    "b": (80, 8, 4),  # flat, bent at the knuckle only
+    "h": (12, 82, 50),  # hooked: straight at the knuckle, bent beyond it
+    "o": (38, 42, 26),  # curved, as about a glass
+    "f": (62, 26, 10),  # towards the thumb's tip with flat fingers
+    "p": (52, 58, 24),  # the tip meets the thumb's tip in a ring
+    "l": (22, 28, 14),  # relaxed
+    "d": (42, 10, 6),  # bent forward half-way at the knuckle
 }
-# radial, palmar, knuckle, tip; degrees
+# Radial, palmar, knuckle and tip of a thumb, degrees; by its name in that table.
 _THUMB = {
-    Thumb.OUT: (50, 10, -2, -4),
-    Thumb.ALONG: (20, 8, 6, 4),
-    Thumb.ACROSS: (24, 50, 44, 48),
-    Thumb.IN_PALM: (10, 38, 46, 42),
-    Thumb.OPPOSED: (32, 58, 8, 12),
-    Thumb.MEETING: (28, 30, 27, 31),
-    Thumb.MEETING_FLAT: (10, 38, 8, 9),
-    Thumb.MEETING_FAR: (11, 35, 29, 31),
-    Thumb.UP: (38, 6, -6, -12),
-    Thumb.TUCKED: (16, 34, 26, 22),
-    Thumb.LOOSE: (36, 24, 14, 14),
+    "out": (50, 10, -2, -4),  # away from the hand, in its plane
+    "along": (20, 8, 6, 4),  # beside the index finger
+    "across": (24, 50, 44, 48),  # over the closed fingers
+    "in palm": (10, 38, 46, 42),  # folded into the palm
+    "opposed": (32, 58, 8, 12),  # facing the fingers, open
+    "meeting": (28, 30, 27, 31),  # its tip meets round fingers, the index first
+    "meeting flat": (10, 38, 8, 9),  # its tip meets flat fingers
+    "meeting far": (11, 35, 29, 31),  # its tip meets the middle or ring finger
+    "up": (38, 6, -6, -12),  # away from a fist
+    "tucked": (16, 34, 26, 22),  # between or under the closed fingers
+    "loose": (36, 24, 14, 14),
 }
 
 
@@ -81,8 +51,8 @@ class Handshape:
     """A handshape by name; its angles are in degrees."""
 
     name: str
-    fingers: str  # four letters of Finger: index, middle, ring, little
-    thumb: Thumb
+    fingers: str  # four letters: index, middle, ring, little
+    thumb: str
     spread: str = ""  # "" relaxed, "+" fanned, "-" together, "x" crossed, "v" index from middle
     weight: float = 1.0  # how common it is in the lexicon
 
@@ -90,25 +60,19 @@ class Handshape:
         """The (20,) joint angles in radians."""
         rows: list[float] = list(_THUMB[self.thumb])
         for letter, sideways in zip(self.fingers, _SPREAD[self.spread], strict=True):
-            rows += [sideways, *_BENDING[Finger(letter)]]
+            rows += [sideways, *_BENDING[letter]]
         return np.radians(np.array(rows, dtype=np.float64))
 
 
-_HANDSHAPE_TABLE = [
-    Handshape(name, fingers, Thumb(thumb), spread, weight)
-    for name, fingers, thumb, spread, weight in read_table("handshapes")
-]
-HANDSHAPES = MappingProxyType({shape.name: shape for shape in _HANDSHAPE_TABLE})
-
-_MATRIX = np.stack([shape.angles() for shape in _HANDSHAPE_TABLE])
-_ROW = {shape.name: row for row, shape in enumerate(_HANDSHAPE_TABLE)}
+HANDSHAPES = MappingProxyType({shape.name: shape for shape in (Handshape(*row) for row in read_table("handshapes"))})
 
 
 def joint_angles(name: str) -> NDArray[np.float64]:
     """Give the (20,) joint angles, in radians, of the handshape called `name`."""
-    if name not in _ROW:
-        raise OptionsError(f"no handshape '{name}'; there are {len(_ROW)}, such as {', '.join(list(_ROW)[:6])}")
-    return np.array(_MATRIX[_ROW[name]])
+    if name not in HANDSHAPES:
+        few = ", ".join(list(HANDSHAPES)[:6])
+        raise OptionsError(f"no handshape '{name}'; there are {len(HANDSHAPES)}, such as {few}")
+    return HANDSHAPES[name].angles()
 
 
 class Region(StrEnum):
@@ -270,11 +234,9 @@ class HandPath:
     direction: Direction = Direction.DOWN
 
     def __str__(self) -> str:
-        if self.kind is PathKind.NONE:
-            return str(self.kind)
         if self.kind is PathKind.CIRCLE:
             return f"circle about the axis {self.direction}"
-        if self.kind in (PathKind.TO_BODY, PathKind.FROM_BODY):
+        if self.kind in (PathKind.NONE, PathKind.TO_BODY, PathKind.FROM_BODY):
             return str(self.kind)
         return f"{self.kind} {self.direction}"
 

@@ -222,10 +222,8 @@ def time_phrase(draft: Draft) -> list[DraftToken]:
         text = period.shown if count.words == ("one",) else plural(period)
         return [count, word_token(period, TIME, text), *plain("ago")]
     if kind == "decade":
-        century, tens = (
-            draft.one_of("eighteen", "nineteen", "nineteen"),
-            draft.one_of("sixty", "eighty", "ninety"),
-        )
+        century = draft.one_of("eighteen", "nineteen", "nineteen")
+        tens = draft.one_of("sixty", "eighty", "ninety")
         text = f"{numerals.VALUES[century]}{numerals.VALUES[tens]}s"
         return [*plain("in", "the"), DraftToken(text, (century, tens), TIME)]
     if kind == "year":
@@ -234,12 +232,8 @@ def time_phrase(draft: Draft) -> list[DraftToken]:
     ordinal = draft.pick("ordinal")
     text = numerals.ordinal_digits(ordinal.word) if draft.chance(0.7) else ordinal.shown
     month = draft.one_of("January", "March", "May", "July", "October")
-    return [
-        *plain("on", "the"),
-        DraftToken(text, (ordinal.word,), TIME + 0.1),
-        *plain("of"),
-        DraftToken(month, (month.lower(),), TIME),
-    ]
+    day = DraftToken(text, (ordinal.word,), TIME + 0.1)
+    return [*plain("on", "the"), day, *plain("of"), DraftToken(month, (month.lower(),), TIME)]
 
 
 def _when(draft: Draft) -> list[DraftToken]:
@@ -269,7 +263,7 @@ _MODAL_QUESTIONS = ("can", "will", "should")
 def write_tokens(draft: Draft) -> list[DraftToken]:
     """Draft one sentence that holds the wanted word, where there is one."""
     wanted = draft.wanted
-    patterns = _patterns_for(wanted.kind if wanted is not None else "")
+    patterns = _BY_KIND.get(wanted.kind, _ANY) if wanted is not None else _ANY
     for _ in range(6):
         draft.wanted = wanted
         tokens = patterns[int(draft.rng.integers(len(patterns)))](draft)
@@ -325,14 +319,8 @@ def _being(draft: Draft, person: int) -> list[DraftToken]:
 def _tail(draft: Draft) -> list[DraftToken]:
     """A few more words at the end of a clause, or none."""
     wanted = draft.wanted.kind if draft.wanted is not None else ""
-    choice = {
-        "manner": "how",
-        "when": "when",
-        "period": "when",
-        "ordinal": "when",
-        "relation": "relation",
-    }.get(wanted)
-    choice = choice or draft.one_of("", "how", "when", "where", "where", "relation", "relation")
+    asked = {"manner": "how", "when": "when", "period": "when", "ordinal": "when", "relation": "relation"}
+    choice = asked.get(wanted) or draft.one_of("", "how", "when", "where", "where", "relation", "relation")
     if choice == "how":
         return [word_token(draft.pick("manner"), MANNER)]
     if choice == "when":
@@ -348,10 +336,7 @@ def _relation(draft: Draft) -> list[DraftToken]:
         return [*plain(","), word_token(relation, 10), *_later(clause(draft))]
     if relation.word == "during":
         return [word_token(relation, TIME + 0.3), *noun_phrase(draft, TIME, "period", "idea")[0]]
-    return [
-        word_token(relation, PLACE + 0.3),
-        *noun_phrase(draft, PLACE, "thing", "person", "idea", "place")[0],
-    ]
+    return [word_token(relation, PLACE + 0.3), *noun_phrase(draft, PLACE, "thing", "person", "idea", "place")[0]]
 
 
 def _later(tokens: list[DraftToken]) -> list[DraftToken]:
@@ -409,10 +394,7 @@ def request(draft: Draft) -> list[DraftToken]:
     """Such as 'Please open the window', 'Don't forget your ticket!'."""
     verb = draft.pick("do", "doing")
     opening = draft.one_of("please", "don't", "let's", "you must", "")
-    words = {
-        "please": [draft.fixed("please", "please", TIME)],
-        "don't": [draft.fixed("not", "don't", NEGATION)],
-    }
+    words = {"please": [draft.fixed("please", "please", TIME)], "don't": [draft.fixed("not", "don't", NEGATION)]}
     thing, _ = noun_phrase(draft, TOPIC, *_OBJECTS)
     first = words.get(opening, plain(*opening.split()))
     return [*first, word_token(verb, ACTION), *thing, *_tail(draft), *plain(draft.one_of(".", "!", "."))]
@@ -431,25 +413,14 @@ def counted(draft: Draft) -> list[DraftToken]:
     style = 0 if wanted == "unit" else 2 if wanted == "number" else int(draft.rng.integers(3))
     if style == 0:
         what, _ = noun_phrase(draft, TOPIC, "thing", "food", "phrase")
-        return [
-            *what,
-            *plain("cost" if draft.chance(0.5) else "is only"),
-            *amount(draft, ACTION),
-            *_tail(draft),
-            *plain("."),
-        ]
+        cost = plain("cost" if draft.chance(0.5) else "is only")
+        return [*what, *cost, *amount(draft, ACTION), *_tail(draft), *plain(".")]
     if style == 1:
         share = DraftToken(f"{10 * int(draft.rng.integers(1, 10))}%", ("percent",), TOPIC)
         who = draft.pick("person")
         end = verb_phrase(draft, draft.pick("act"), 2)
-        return [
-            *plain(draft.one_of("about", "nearly", "almost")),
-            share,
-            *plain("of"),
-            word_token(who, AGENT, plural(who)),
-            *end,
-            *plain("."),
-        ]
+        about = plain(draft.one_of("about", "nearly", "almost"))
+        return [*about, share, *plain("of"), word_token(who, AGENT, plural(who)), *end, *plain(".")]
     who, count = draft.pick("person", "animal"), number(draft, AGENT + 0.2)
     alone = count.words == ("one",)
     verb = word_token(verb_word := draft.pick("act"), ACTION, gerund(verb_word))
@@ -477,12 +448,7 @@ def origin(draft: Draft) -> list[DraftToken]:
     tongue, come = draft.pick("tongue"), "comes" if who.person == 3 else "come"
     nation = word_token(draft.pick("nation"), PLACE)
     speak = "speaks" if who.person == 3 else "speak"
-    rest = [
-        *plain("and"),
-        draft.fixed("speak", speak, ACTION + 11),
-        word_token(tongue, TOPIC + 11),
-        *plain("."),
-    ]
+    rest = [*plain("and"), draft.fixed("speak", speak, ACTION + 11), word_token(tongue, TOPIC + 11), *plain(".")]
     return [*who.tokens, draft.fixed("come", come, ACTION), *plain("from"), nation, *rest]
 
 
@@ -490,19 +456,10 @@ def nobody_does(draft: Draft) -> list[DraftToken]:
     """Such as 'Nobody knew the answer'."""
     who = draft.pick("negation")
     if who.word != "nobody":
-        return [
-            *clause(draft),
-            *plain(", but"),
-            word_token(who, NEGATION + 11),
-            *plain(draft.one_of("today", "here")),
-            *plain("."),
-        ]
-    return [
-        word_token(who, AGENT),
-        *verb_phrase(draft, draft.pick("do"), 3),
-        *noun_phrase(draft, TOPIC, *_OBJECTS)[0],
-        *plain("."),
-    ]
+        first = clause(draft)
+        return [*first, *plain(", but"), word_token(who, NEGATION + 11), *plain(draft.one_of("today", "here"), ".")]
+    verb = verb_phrase(draft, draft.pick("do"), 3)
+    return [word_token(who, AGENT), *verb, *noun_phrase(draft, TOPIC, *_OBJECTS)[0], *plain(".")]
 
 
 def greeting(draft: Draft) -> list[DraftToken]:
@@ -513,16 +470,11 @@ def greeting(draft: Draft) -> list[DraftToken]:
     return [word, *plain(","), *_later(clause(draft)), *plain(".")]
 
 
-def _patterns_for(kind: str) -> tuple[Pattern, ...]:
-    return _BY_KIND.get(kind, _ANY)
-
-
 _COMMON: tuple[Pattern, ...] = (statement, statement, statement, timed, yes_no_question, request)
 _ANY: tuple[Pattern, ...] = (
     *_COMMON, statement, statement, mannered, wh_question, existence, counted, comparison, origin, greeting,
 )  # fmt: skip
 _BY_KIND: dict[str, tuple[Pattern, ...]] = {
-    "person": (*_ANY,),
     "animal": (statement, timed, existence, comparison, counted),
     "thing": (*_COMMON, existence, comparison, counted, wh_question),
     "idea": (*_COMMON, existence),

@@ -1,7 +1,7 @@
 """Appearance of a rendered signer: skin, clothes, hair, background and light, all drawn from one seed."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ Colour = tuple[int, int, int]  # RGB, 0-255
 Hair = Literal["short", "cropped", "long", "bob", "bun", "curly", "bald", "headscarf"]
 Sleeves = Literal["long", "elbow", "short"]
 Backdrop = Literal["plain", "gradient", "panel", "window"]
+_HAIR: tuple[Hair, ...] = get_args(Hair)
+_SLEEVES: tuple[Sleeves, ...] = get_args(Sleeves)
+_BACKDROPS: tuple[Backdrop, ...] = get_args(Backdrop)
 
 
 def _colours(name: str) -> tuple[Colour, ...]:
@@ -76,17 +79,17 @@ def make_appearance(seed: int, *, skin: int | None = None) -> Appearance:
     clothes = _pick(rng, wearable(tone))
     walls = _far_from(tone, BACKDROP_COLOURS, LEAST_SKIN_TO_BACKDROP)
     wall = _pick(rng, _far_from(clothes, walls, LEAST_CLOTHES_TO_BACKDROP))
-    hair = _draw_hair(rng)
+    hair = _HAIR[int(rng.choice(8, p=(0.22, 0.12, 0.2, 0.14, 0.1, 0.12, 0.04, 0.06)))]
     return Appearance(
         skin=tone,
         clothes=clothes,
-        sleeves=_draw_sleeves(rng),
+        sleeves=_SLEEVES[int(rng.choice(3, p=(0.5, 0.25, 0.25)))],
         hair=hair,
         hair_colour=_draw_hair_colour(rng, hair, tone, clothes),
         eyes=_pick(rng, ((70, 46, 30), (52, 36, 28), (92, 106, 72), (86, 116, 140))),
         beard=_draw_beard(rng, hair),
         glasses=bool(rng.random() < 0.15),
-        backdrop=_draw_backdrop(rng),
+        backdrop=_BACKDROPS[int(rng.choice(4, p=(0.25, 0.35, 0.2, 0.2)))],
         backdrop_colour=wall,
         light=_draw_light(rng),
         brightness=float(rng.uniform(0.9, 1.08)),
@@ -129,12 +132,6 @@ def _pick(rng: np.random.Generator, choices: tuple[Colour, ...]) -> Colour:
     return choices[int(rng.integers(len(choices)))]
 
 
-def _draw_hair(rng: np.random.Generator) -> Hair:
-    styles: tuple[Hair, ...] = ("short", "cropped", "long", "bob", "bun", "curly", "bald", "headscarf")
-    shares = (0.22, 0.12, 0.2, 0.14, 0.1, 0.12, 0.04, 0.06)
-    return styles[int(rng.choice(len(styles), p=shares))]
-
-
 def _draw_hair_colour(rng: np.random.Generator, hair: Hair, skin: Colour, clothes: Colour) -> Colour:
     """Hair that differs from the face enough to be seen; a headscarf is cloth of another colour."""
     if hair == "headscarf":
@@ -144,21 +141,11 @@ def _draw_hair_colour(rng: np.random.Generator, hair: Hair, skin: Colour, clothe
     return _pick(rng, _far_from(skin, natural, 12.0))
 
 
-def _draw_sleeves(rng: np.random.Generator) -> Sleeves:
-    kinds: tuple[Sleeves, ...] = ("long", "elbow", "short")
-    return kinds[int(rng.choice(3, p=(0.5, 0.25, 0.25)))]
-
-
 def _draw_beard(rng: np.random.Generator, hair: Hair) -> float:
     """Mostly none; never with the styles that are mostly worn without one."""
     bearded = rng.random() < 0.35
     length = float(rng.uniform(0.35, 1.0))
     return length if bearded and hair in ("short", "cropped", "curly", "bald") else 0.0
-
-
-def _draw_backdrop(rng: np.random.Generator) -> Backdrop:
-    kinds: tuple[Backdrop, ...] = ("plain", "gradient", "panel", "window")
-    return kinds[int(rng.choice(4, p=(0.25, 0.35, 0.2, 0.2)))]
 
 
 def _draw_light(rng: np.random.Generator) -> tuple[float, float, float]:
