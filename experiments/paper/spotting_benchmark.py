@@ -19,7 +19,7 @@ from experiments.paper.setup import Setup
 from experiments.paper.tables import TRUNK_ALONE, WATCH_READ_LOOKUP
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.evaluation.queries import find_queries
+from signspot.evaluation.corpus import find_queries
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder

@@ -7,14 +7,14 @@ word has its own share of mentions that are signed, drawn towards the mean of al
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.records import Candidate, SubtitleQuery
+from signspot.annotation.records import Candidate
 from signspot.annotation.store import Store
 from signspot.errors import OptionsError, StoreError
 from signspot.metrics.logistic import fit_logistic, logistic
@@ -61,12 +61,14 @@ def contrast(run: Store, decoys: Store) -> Contrast:
         candidates = list(group)
         rivals = _Rivals(candidates)
         asked += [_row(candidate, rivals) for candidate in candidates if candidate.rank == 1]
-        truly = _spans_of_words(run.queries(video=video))
+        truly: dict[str, list[_Span]] = defaultdict(list)
+        for query in run.queries(video=video):
+            truly[query.word].append((query.start, query.end))
         spans = {(query.subtitle, query.word): (query.start, query.end) for query in decoys.queries(video=video)}
         by_chance += [
             _row(decoy, rivals)
             for decoy in decoys.candidates(video=video, rank=1)
-            if not _meets(truly, decoy.word, spans[decoy.subtitle, decoy.word])
+            if not _meets(truly[decoy.word], spans[decoy.subtitle, decoy.word])
         ]
     for rows, what in ((asked, "run holds no candidate"), (by_chance, "decoys hold no candidate of the run's videos")):
         if not rows:
@@ -102,15 +104,8 @@ def _row(candidate: Candidate, rivals: _Rivals) -> _Row:
     )
 
 
-def _spans_of_words(queries: Iterable[SubtitleQuery]) -> dict[str, list[_Span]]:
-    spans: dict[str, list[_Span]] = defaultdict(list)
-    for query in queries:
-        spans[query.word].append((query.start, query.end))
-    return spans
-
-
-def _meets(spans: Mapping[str, Sequence[_Span]], word: str, segment: _Span) -> bool:
-    return any(start < segment[1] and segment[0] < end for start, end in spans.get(word, ()))
+def _meets(spans: Sequence[_Span], segment: _Span) -> bool:
+    return any(start < segment[1] and segment[0] < end for start, end in spans)
 
 
 _HIGHEST = 1 - 1e-4  # score: beyond it, heights mean nothing

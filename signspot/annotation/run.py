@@ -156,19 +156,10 @@ def annotate(job: AnnotationJob, options: AnnotateOptions, engine: Engine, stage
 
 
 def annotate_mouthings(job: MouthingJob, options: RunOptions, engine: Engine, stages: Stage = quiet) -> RunReport:
-    """Look for the words of subtitles on the lips (Sec. 3.1). Run again, only what is new is done.
-
-    Args:
-        job: what, with what, and where to.
-        options: what decides results; they must stay the same for one store.
-        engine: who does the work. It is entered and left here.
-        stages: called with the name of each stage, gives what to report its progress to.
+    """Look for the words of subtitles on the lips (Sec. 3.1); arguments and errors as those of `annotate`.
 
     Raises:
-        FormatError: there is no corpus, or nothing in it can be searched.
-        OptionsError: an option is out of range or other than in the store, or no word can be looked for.
-        OutputError: the disk is full or not writable; what is done is stored.
-        StoreError: the database cannot be reached any more; what is done is stored.
+        OptionsError: no word can be looked for, too.
     """
     find_device(job.device)  # raises where there is none
     if not 0 <= job.threshold <= 1:

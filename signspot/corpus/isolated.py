@@ -21,7 +21,7 @@ from signspot.dictionary.csv_file import TABLE_SUFFIXES, read_table
 from signspot.errors import FormatError, SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
-from signspot.landmarks.cache import Cache, default_cache
+from signspot.landmarks.cache import default_cache
 from signspot.landmarks.estimate import PoseJob, estimate_files, estimate_landmarks
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
@@ -58,9 +58,7 @@ class IsolatedClip:
     segment: Segment | None = None  # of the sign; None: by itself, between two rests
 
 
-def read_isolated(
-    source: str | PathLike[str], progress: Progress = silent, *, cache: Cache = None, workers: int | None = None
-) -> list[IsolatedClip]:
+def read_isolated(source: str | PathLike[str], progress: Progress = silent) -> list[IsolatedClip]:
     """Read a corpus of isolated signs.
 
     Args:
@@ -68,8 +66,6 @@ def read_isolated(
             `WORD/SIGNER.mp4` or `.pose` (`SIGNER_2.mp4` is the same signer again); or a table with the columns word,
             signer and file.
         progress: called with the number of frames of videos whose landmarks are estimated.
-        cache: of landmarks; the user's own if not given.
-        workers: processes that estimate; one per core if not given.
 
     Raises:
         FormatError: there is nothing of the kind, or a file is damaged.
@@ -78,41 +74,34 @@ def read_isolated(
     if packed := sorted(path.glob("*.npz")):
         words = read_text(path / WORD_LIST).text.splitlines() if (path / WORD_LIST).is_file() else None
         return [clip for file in packed for clip in _read_packed(file, words)]
-    listed = _in_table(path) if path.suffix.lower() in TABLE_SUFFIXES else _in_folder(path)
+    if path.suffix.lower() in TABLE_SUFFIXES:
+        listed = [(one.word, one.signer or "", one.path) for one in read_table(path).exemplars if one.path is not None]
+    else:
+        listed = _in_folder(path)
     if not listed:
         raise FormatError(
             f"no isolated signs at {path}: no packed landmarks (.npz), no WORD/SIGNER.mp4, no table with the columns "
             "word, signer and file. See: signspot import --help"
         )
-    return _estimated(listed, progress, cache if cache is not None else default_cache(), workers)
+    cache = default_cache()
+    jobs = [PoseJob(file) for _, _, file in listed if file.suffix != ".pose"]
+    for job, outcome in estimate_files(jobs, None, progress, cache=cache):
+        if isinstance(outcome, SignspotError):
+            raise FormatError(f"{job.video} cannot be read: {outcome}. Take it out, or mend it")
+    landmarks = (
+        open_landmarks(file) if file.suffix == ".pose" else estimate_landmarks(file, cache=cache)
+        for _, _, file in listed
+    )
+    return [
+        IsolatedClip(word, signer, file.name, of_file)
+        for (word, signer, file), of_file in zip(listed, landmarks, strict=True)
+    ]
 
 
 def _in_folder(folder: Path) -> list[tuple[str, str, Path]]:
     """Word, signer and file of every `WORD/SIGNER*.mp4` or `.pose`."""
     files = sorted(file for file in folder.glob("*/*") if file.suffix.lower() in MEDIA_SUFFIXES)
     return [(file.parent.name, re.sub(r"(?<=.)[_-]\d+$", "", file.stem), file) for file in files]
-
-
-def _in_table(table: Path) -> list[tuple[str, str, Path]]:
-    exemplars = read_table(table).exemplars
-    return [
-        (exemplar.word, exemplar.signer or "", exemplar.path) for exemplar in exemplars if exemplar.path is not None
-    ]
-
-
-def _estimated(
-    listed: Sequence[tuple[str, str, Path]], progress: Progress, cache: Cache, workers: int | None
-) -> list[IsolatedClip]:
-    """The clips in their order; those of videos are estimated into the cache, or are there from an earlier run."""
-    jobs = [PoseJob(file) for _, _, file in listed if file.suffix != ".pose"]
-    for job, outcome in estimate_files(jobs, workers, progress, cache=cache):
-        if isinstance(outcome, SignspotError):
-            raise FormatError(f"{job.video} cannot be read: {outcome}. Take it out, or mend it")
-    return [IsolatedClip(word, signer, file.name, _landmarks(file, cache)) for word, signer, file in listed]
-
-
-def _landmarks(file: Path, cache: Cache) -> Landmarks:
-    return open_landmarks(file) if file.suffix == ".pose" else estimate_landmarks(file, cache=cache)
 
 
 def pack(

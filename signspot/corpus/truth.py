@@ -123,17 +123,11 @@ def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[R
                 raise FormatError(f"{path}, line {number}: {error}") from error
 
 
-def right_labels(labels: Sequence[Label], signs: Mapping[str, Sequence[SignTruth]], near: float = 0.3) -> list[bool]:
-    """Whether each label lies at a sign of its word.
-
-    Args:
-        labels: of videos whose signs are known.
-        signs: by video.
-        near: seconds around a true sign within which a label of its word is right.
-    """
+def right_labels(labels: Sequence[Label], signs: Mapping[str, Sequence[SignTruth]]) -> list[bool]:
+    """Whether each label lies within 0.3 s of a sign of its word; `signs` are all of them, by video."""
     return [
         any(
-            sign.word == label.word and sign.segment.padded(near).overlap(label.segment) > 0
+            sign.word == label.word and sign.segment.padded(0.3).overlap(label.segment) > 0
             for sign in signs[label.video]
         )
         for label in labels

@@ -1,7 +1,7 @@
 """False alarms by threshold, measured on signing in which the words looked for do not occur."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,18 +46,15 @@ class FalseAlarms:
         return {f"{rate:g}": round(self.threshold(rate), 4) for rate in measured}
 
 
-def false_alarms(
-    spotter: Spotter, sources: Iterable[Source | Track], gallery: Gallery, options: SpotOptions | None = None
-) -> FalseAlarms:
+def false_alarms(spotter: Spotter, sources: Iterable[Source | Track], gallery: Gallery) -> FalseAlarms:
     """Spot words in background in which none of them is signed, as users spot them.
 
     Args:
         spotter: what is calibrated.
         sources: background signing.
         gallery: with as many exemplars per word, mirrored or not, as users have.
-        options: how to spot; of any threshold.
     """
-    low = replace(options or SpotOptions(), threshold=LOWEST, false_alarms_per_hour=None)
+    low = SpotOptions(threshold=LOWEST)
     scores: list[float] = []
     seconds = 0.0
     for source in sources:

@@ -7,19 +7,19 @@ besides cannot be called false: it is not counted.
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import TEST_MOUTHING, is_test_truth
 from signspot.corpus.truth import WordSplit
-from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
-from signspot.evaluation.queries import RetrievalQuery, find_queries, labelled_queries
 from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection
@@ -29,10 +29,93 @@ from signspot.models.encoder import Encoder
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
+from signspot.training.items import Item, ItemOptions, collect_items, read_words
+from signspot.types import Grid, Label, LabelSource, Segment, TimeMeaning
 
 Tested = Literal["test", "all"]
 
 LOWEST = 0.5  # score from which spottings enter the precision-recall curve
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalQuery:
+    """A subtitled segment of a test video in which a word is signed."""
+
+    video: str
+    word: str
+    first: int  # window
+    last: int  # window, included
+    times: tuple[float, ...]  # where the labelled signs end, seconds: each is right
+    span: Segment  # the segment, seconds
+    shown: frozenset[str] = frozenset()  # exemplars of the variant that is signed; empty: of which, is not known
+
+
+def find_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
+    """Every segment of the test videos whose subtitle has a test word that is signed there.
+
+    The paper's test labels are mouthings of confidence above 0.9. A synthetic corpus has few of those and knows every
+    sign exactly, so each true use of a test word is a query, labelled at the end of the sign, as mouthings are.
+
+    Raises:
+        OptionsError: there is none, as in a corpus whose truth is not known.
+    """
+    videos = [video.id for video in corpus.in_split("test")]
+    labels = [
+        Label(sign.word, name, sign.end, 1.0, LabelSource.VERIFIED, at=TimeMeaning.END)
+        for name in videos
+        for sign in corpus.signs(name)
+        if sign.word in set(words)
+    ]
+    if not labels:
+        raise OptionsError(f"no test word is known to be signed in the {len(videos)} test videos of {corpus.folder}")
+    items = collect_items(labels, read_words(corpus, words, videos), words, words, ItemOptions())
+    exemplars = {(s.video, s.word, s.end): frozenset(s.exemplars) for name in videos for s in corpus.signs(name)}
+    return merged(items, grids, exemplars)
+
+
+def merged(
+    items: Sequence[Item],
+    grids: Mapping[str, Grid],
+    exemplars: Mapping[tuple[str, str, float], frozenset[str]] = MappingProxyType({}),
+) -> list[RetrievalQuery]:
+    """One query per segment and word, however often the word is signed in it.
+
+    Args:
+        items: labelled signs in subtitled segments.
+        grids: where the windows of each video lie.
+        exemplars: by video, word and end of the sign, the exemplars of the variant that is signed, where that is known.
+    """
+    times = defaultdict(list)
+    for item in items:
+        times[item.video, item.word, item.span].append(item.label.segment.end)  # whatever the label's time means
+    queries = []
+    for (video, word, span), ends in times.items():
+        grid = grids[video]
+        inside = np.flatnonzero((grid.times >= span.start) & (grid.times <= span.end))
+        if len(inside):
+            variant = frozenset[str]().union(*(exemplars.get((video, word, time), frozenset()) for time in ends))
+            queries.append(RetrievalQuery(video, word, int(inside[0]), int(inside[-1]), tuple(ends), span, variant))
+    return queries
+
+
+def labelled_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
+    """Every segment of a video whose subtitle has a word that a sure label, M of 0.9 or more or V, locates there.
+
+    Labels D are what an encoder found: they are no truth to test an encoder by.
+
+    Raises:
+        OptionsError: there is none.
+    """
+    videos = list(corpus.videos)
+    subtitles = read_words(corpus, words, videos)
+    labels = [label for label in corpus.labels(videos) if is_test_truth(label)]
+    if not labels:
+        raise OptionsError(
+            f"no sign of {corpus.folder} is known: there is neither truth/signs, nor a label M of {TEST_MOUTHING:g} or "
+            "more, nor a label V. Labels D are what an encoder found, and test none"
+        )
+    items = collect_items(labels, subtitles, words, words)
+    return merged(items, grids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +180,6 @@ def evaluate_corpus(
     words: Collection[str],
     options: SpotOptions,
     progress: Progress = silent,
-    dictionary: Dictionary | None = None,
 ) -> CorpusScores:
     """Measure a spotter on a corpus, by the very search that its users run.
 
@@ -107,13 +189,12 @@ def evaluate_corpus(
         words: that are looked up.
         options: how to spot; the threshold decides what counts as spotted.
         progress: called with the videos done.
-        dictionary: that words are looked up in; None: the corpus's own.
 
     Raises:
         OptionsError: no word has a usable exemplar, or none is known to be signed in any video.
     """
     by_video = spotter.encoder.contract.kind == "rgb"
-    dictionary = dictionary or corpus.dictionary(video=by_video)
+    dictionary = corpus.dictionary(video=by_video)
     listed = [word for word in sorted(set(words)) if word in dictionary]
     if not listed:
         raise OptionsError(f"none of the {len(set(words))} words has an exemplar that '{spotter.encoder.name}' can see")

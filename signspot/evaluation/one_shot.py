@@ -69,8 +69,6 @@ def one_shot(
     clips: Sequence[IsolatedClip],
     *,
     queries: int = 1000,
-    seed: int = 0,
-    options: SpotOptions | None = None,
     progress: Progress = silent,
 ) -> OneShotRanks:
     """Look clips up, each among one exemplar per word, all by other signers than its own.
@@ -79,22 +77,19 @@ def one_shot(
         spotter: what is measured.
         clips: of many words, most by several signers.
         queries: how many clips are looked up, at most.
-        seed: of the draws of queries and exemplars.
-        options: whether to mirror, and how to match.
         progress: called with the clips embedded, and then with those looked up.
 
     Raises:
         OptionsError: there are no two words by two signers each.
     """
-    chosen = options or SpotOptions()
-    usable, views = _embed(spotter, clips, chosen, lambda done: progress(done, len(clips) + queries))
+    options, random = SpotOptions(), np.random.default_rng(0)
+    usable, views = _embed(spotter, clips, options, lambda done: progress(done, len(clips) + queries))
     by_word: defaultdict[str, list[int]] = defaultdict(list)
     for number, clip in enumerate(usable):
         by_word[clip.word].append(number)
     shared = {word for word, numbers in by_word.items() if len({usable[number].signer for number in numbers}) > 1}
     if len(shared) < 2:
         raise OptionsError("one-shot identification needs at least two words by two known signers each")
-    random = np.random.default_rng(seed)
     asked = [number for number in random.permutation(len(usable)).tolist() if usable[number].word in shared][:queries]
     by_signer: defaultdict[str, list[int]] = defaultdict(list)
     for number in asked:
@@ -109,7 +104,7 @@ def one_shot(
             exemplars = [Exemplar(usable[number].word, str(number)) for number in drawn]
             gallery = Gallery.of_views(exemplars, [views[number] for number in drawn])
             for number in numbers:
-                words = [match.word for match in spotter.identify_views(views[number], gallery, chosen)]
+                words = [match.word for match in spotter.identify_views(views[number], gallery, options)]
                 ranks.setdefault(usable[number].word, []).append(1.0 + words.index(usable[number].word))
     return OneShotRanks(len(by_word), len(asked), ranks)
 

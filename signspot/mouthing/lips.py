@@ -33,6 +33,7 @@ _NEAR = 0.55  # of the distance between the eyes' outer corners: a hand this nea
 _GAIN = 10.0  # a shape is given in tenths of the distance between the eyes' outer corners
 _FARTHEST = 6.0  # beyond, a value is an estimator's mistake
 _OFTEN, _SELDOM = 0.5, 0.2  # shares of the frames in which lips are seen at least, and hidden at most, without a remark
+_LONG = 2.0  # seconds for which lips are hidden that are worth a remark
 _SHUT = 0.4  # share of the frames, those with the least opening, from which the resting mouth is taken
 
 
@@ -58,11 +59,11 @@ class LipTrack:
         """Seconds at the end of the last frame."""
         return self.start + len(self) / FPS
 
-    def hidden_segments(self, least: float = 2.0) -> list[Segment]:
-        """Segments of at least so many seconds in which the lips are not seen, or a hand is before them."""
+    def hidden_segments(self) -> list[Segment]:
+        """Segments of at least 2 seconds in which the lips are not seen, or a hand is before them."""
         hidden = np.concatenate([[False], (self.values[:, -2] == 0) | (self.values[:, -1] > 0), [False]])
         borders = np.flatnonzero(np.diff(hidden.astype(np.int8))).reshape(-1, 2) / FPS
-        return [Segment(self.start + first, self.start + last) for first, last in borders if last - first >= least]
+        return [Segment(self.start + first, self.start + last) for first, last in borders if last - first >= _LONG]
 
     def between(self, start: float, end: float) -> "LipTrack":
         """The frames whose times lie from `start` to `end`."""
@@ -229,13 +230,13 @@ def read_lips(source: Source, cache: Path | None = None, progress: Progress = si
 
 def _stream_source(source: Source, cache: Path | None, progress: Progress) -> Iterator[Landmarks]:
     """Landmarks of a source, in chunks; those of a video are estimated with a close look at the lips."""
-    done = 0
     if isinstance(source, Landmarks):
         yield from (source[first : first + _CHUNK] for first in range(0, len(source), _CHUNK))
         return
     if Path(source).suffix.lower() == ".pose":
         yield from stream_pose_file(source, _CHUNK)
         return
+    done = 0
     with open_video(source, max_side=MAX_SIDE) as video:
         total = max(1, round(video.info.duration * FPS)) if video.info.duration else None
         for chunk in stream_landmarks(video, FPS, cache=cache, estimator=lips_estimator()):

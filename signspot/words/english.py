@@ -69,10 +69,6 @@ def _sayings(digits: str) -> list[tuple[str, ...]]:
     return [words for words in dict.fromkeys(sayings) if words]
 
 
-def _is_one(digits: str) -> bool:
-    return digits.strip() in ("1", "1.0")
-
-
 def _money(surface: str) -> list[Reading]:
     match = re.fullmatch(rf"(.)(\s?)({_NUMBER})(?:\s?({_SCALE}))?", surface)
     if match is None:
@@ -117,10 +113,6 @@ def _decade(surface: str) -> list[Reading]:
     return _whole(surface, (*century, tens or "hundreds"), (tens,) if tens else ())
 
 
-def _ordinal(surface: str) -> list[Reading]:
-    return _whole(surface, number_words(re.sub(r"\D", "", surface), "en", "ordinal"))
-
-
 def _percent(surface: str) -> list[Reading]:
     digits = surface[:-1].rstrip()
     sign = len(surface) - 1
@@ -135,7 +127,7 @@ def _measure(surface: str) -> list[Reading]:
     match = re.fullmatch(rf"({_NUMBER})\s?(\D+)", surface)
     if match is None:
         return []
-    name = MEASURES[match[2].lower()][0 if _is_one(match[1]) else 1]
+    name = MEASURES[match[2].lower()][0 if match[1] in ("1", "1.0") else 1]
     unit = Atom(tuple(name.split()), match.start(2), match.end(2))
     return [(Atom(words, 0, match.end(1)), unit) for words in _sayings(match[1])]
 
@@ -159,14 +151,6 @@ def _simple_fraction(above: int, below: int) -> tuple[str, ...]:
     return (*number_words(str(above), "en"), *(named if above == 1 else many))
 
 
-def _negative(surface: str) -> list[Reading]:
-    return [(Atom(("minus",), 0, 1), Atom(words, 1, len(surface))) for words in _sayings(surface[1:])]
-
-
-def _number(surface: str) -> list[Reading]:
-    return _whole(surface, *_sayings(surface))
-
-
 def _dotted(surface: str) -> list[Reading]:
     letters = surface.replace(".", "").lower()
     return _whole(surface, *(name.split() for name in ABBREVIATIONS.get(letters, ())), (letters,))
@@ -177,10 +161,6 @@ def _short(surface: str) -> list[Reading]:
     if key in NEEDS_CAPITAL and surface[0].islower() and not surface.endswith("."):
         return []
     return _whole(surface, *(name.split() for name in ABBREVIATIONS[key]))
-
-
-def _sign(surface: str) -> list[Reading]:
-    return _whole(surface, *(name.split() for name in SIGNS[surface]))
 
 
 def _word(surface: str) -> list[Reading]:
@@ -222,14 +202,16 @@ _READERS: dict[str, Callable[[str], list[Reading]]] = {
     "money": _money,
     "clock": _clock,
     "decade": _decade,
-    "ordinal": _ordinal,
+    "ordinal": lambda surface: _whole(surface, number_words(re.sub(r"\D", "", surface), "en", "ordinal")),
     "percent": _percent,
     "measure": _measure,
     "fraction": _fraction,
-    "negative": _negative,
-    "number": _number,
+    "negative": lambda surface: [
+        (Atom(("minus",), 0, 1), Atom(words, 1, len(surface))) for words in _sayings(surface[1:])
+    ],
+    "number": lambda surface: _whole(surface, *_sayings(surface)),
     "dotted": _dotted,
     "short": _short,
     "word": _word,
-    "sign": _sign,
+    "sign": lambda surface: _whole(surface, *(name.split() for name in SIGNS[surface])),
 }

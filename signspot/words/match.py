@@ -49,20 +49,7 @@ class Edge(NamedTuple):
     target: int  # the node that it leads to
 
 
-@dataclass(slots=True)
-class Lattice:
-    """Edges by the node they leave; a node's number is below those of the nodes that it leads to."""
-
-    edges: list[list[Edge]] = field(default_factory=lambda: [[]])
-
-    def node(self) -> int:
-        """A new node, after all others."""
-        self.edges.append([])
-        return len(self.edges) - 1
-
-    def add(self, source: int, edge: Edge) -> None:
-        """Add an edge that leaves `source`."""
-        self.edges[source].append(edge)
+Lattice = list[list[Edge]]  # edges by the node they leave; a node's number is below those of the nodes it leads to
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +64,14 @@ class LatticeOptions:
 
 def build(text: str, options: LatticeOptions) -> Lattice:
     """Build the lattice of a text, in time linear in its length."""
-    lattice = Lattice()
+    lattice: Lattice = [[]]
     here = 0
     last: TextUnit | None = None
     last_start = 0
     for unit in units(text, options.language):
         gap = text[last.end : unit.start] if last else ""
         if last and options.stops and _STOP.search(gap):
-            here = lattice.node()
+            here = _add_node(lattice)
         source, here = here, _add_unit(lattice, here, text, unit, options)
         if last and len(gap) == 1 and gap in HYPHENS:
             _add_joined(
@@ -94,15 +81,20 @@ def build(text: str, options: LatticeOptions) -> Lattice:
     return lattice
 
 
+def _add_node(lattice: Lattice) -> int:
+    lattice.append([])
+    return len(lattice) - 1
+
+
 def _add_unit(lattice: Lattice, source: int, text: str, unit: TextUnit, options: LatticeOptions) -> int:
     """Add every reading of a unit between `source` and a new node; give that node."""
     if not unit.readings and len(unit.original) == 1:  # most units are plain words
-        target = lattice.node()
+        target = _add_node(lattice)
         _add_atoms(lattice, (source, target), text, unit.original, 0, options)
         return target
     readings = [(0, unit.original), *((1, reading) for reading in unit.readings)]
-    inner = [[lattice.node() for _ in reading[1:]] for _, reading in readings]
-    target = lattice.node()
+    inner = [[_add_node(lattice) for _ in reading[1:]] for _, reading in readings]
+    target = _add_node(lattice)
     for (rank, reading), nodes in zip(readings, inner, strict=True):
         path = [source, *nodes, target]
         for index, atom in enumerate(reading):
@@ -115,12 +107,12 @@ def _add_atoms(
 ) -> None:
     """Add an atom's words, and the lemmas of a single word."""
     for atom in atoms:
-        lattice.add(nodes[0], Edge(atom.words, atom.start, atom.end, rank, nodes[1]))
+        lattice[nodes[0]].append(Edge(atom.words, atom.start, atom.end, rank, nodes[1]))
         if options.lemmatised and len(atom.words) == 1:
             written = text[atom.start : atom.end]
             form = written if atom.words[0] == fold(written) else atom.words[0]
             for lemma in lemmas(form, options.language):
-                lattice.add(nodes[0], Edge((lemma,), atom.start, atom.end, RANK[Form.LEMMATISED], nodes[1]))
+                lattice[nodes[0]].append(Edge((lemma,), atom.start, atom.end, RANK[Form.LEMMATISED], nodes[1]))
 
 
 def _add_joined(
@@ -136,13 +128,12 @@ def _add_joined(
     forms = [(RANK[Form.NORMALISED], word)]
     if options.lemmatised:
         forms += [(RANK[Form.LEMMATISED], lemma) for lemma in lemmas(word, options.language)]
-    for rank, form in forms:
-        lattice.add(nodes[0], Edge((form,), start, end, rank, nodes[1]))
+    lattice[nodes[0]] += [Edge((form,), start, end, rank, nodes[1]) for rank, form in forms]
 
 
 def paths(lattice: Lattice, most: int) -> Iterable[tuple[int, tuple[str, ...]]]:
     """The words along each path from the first node to the last, with its rank; at most so many."""
-    last = len(lattice.edges) - 1
+    last = len(lattice) - 1
     stack: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
     given = 0
     while stack and given < most:
@@ -150,7 +141,7 @@ def paths(lattice: Lattice, most: int) -> Iterable[tuple[int, tuple[str, ...]]]:
         if node == last:
             given += 1
             yield rank, words
-        for edge in reversed(lattice.edges[node]):
+        for edge in reversed(lattice[node]):
             stack.append((edge.target, max(rank, edge.rank), words + edge.words))
 
 
@@ -167,16 +158,13 @@ def units(text: str, language: str) -> Iterator[TextUnit]:
 
 @cache
 def _scanner(language: str) -> re.Pattern[str]:
-    patterns = ENGLISH_PATTERNS if language == "en" else _plain_patterns()
-    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in patterns.items()))
-
-
-def _plain_patterns() -> dict[str, str]:
-    return {
+    plain = {
         "number": rf"(?:{_GROUPED})(?![^\W_]|[.,:/]\d)",
         "word": word_pattern(apostrophes=False),
         "sign": f"[{re.escape(SYMBOLS)}]",
     }
+    patterns = ENGLISH_PATTERNS if language == "en" else plain
+    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in patterns.items()))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -291,7 +279,7 @@ class WordMatcher:
         """Every span at which some word ends a walk through both lattice and trie."""
         hits: _Hits = defaultdict(dict)
         root = self._root
-        for node, edges in enumerate(lattice.edges):
+        for node, edges in enumerate(lattice):
             if any(edge.words[0] in root.children for edge in edges):
                 self._walk(lattice, node, hits)
         return hits
@@ -301,7 +289,7 @@ class WordMatcher:
         stack = [(node, self._root, 0, -1, -1)]
         while stack:
             source, at, rank, start, end = stack.pop()
-            for edge in lattice.edges[source]:
+            for edge in lattice[source]:
                 reached = _step(at, edge)
                 if reached is None:
                     continue
