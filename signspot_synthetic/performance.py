@@ -157,7 +157,8 @@ def perform_video(corpus: CorpusPlan, plan: VideoPlan) -> PerformedVideo:
     together = sorted([*subtitles, *sound_captions(subtitles, rng)], key=lambda s: (s.start, s.end))
     places = {id(subtitle): index for index, subtitle in enumerate(together)}
     numbers = [places[id(subtitle)] for subtitle in subtitles]
-    signs = _sign_truths(corpus, plan, lines, _cue_of_mention(cues, numbers))
+    cue_of = {(m.sentence, m.mention): number for cue, number in zip(cues, numbers, strict=True) for m in cue.mentions}
+    signs = _sign_truths(corpus, plan, lines, cue_of)
     mentions = _mention_truths(corpus, plan, lines, cues, numbers)
     spotter = SimulatedMouthingSpotter(
         together, signs, len(motion) / FPS, corpus.same_sign, corpus.options.knobs.mouthing
@@ -189,7 +190,11 @@ def _sign(corpus: CorpusPlan, plan: VideoPlan) -> tuple[Motion, list[_Line]]:
             bridge = _bridge(motions[-1], motion, int(script.integers(*_BRIDGE)))
             motions.append(bridge)
             frames += len(bridge)
-        lines += [_later(line, frames / FPS) for line in turn_lines]
+        now = frames / FPS
+        lines += [
+            replace(line, segments=tuple(Segment(s.start + now, s.end + now) for s in line.segments))
+            for line in turn_lines
+        ]
         motions.append(motion)
         frames += len(motion)
     return _joined(motions), lines
@@ -234,11 +239,6 @@ def _variant(corpus: CorpusPlan, signer: Signer, word: str) -> int:
     return signer.variant(word, count, strength=min(1.0, corpus.options.knobs.variants)) if count > 1 else 0
 
 
-def _later(line: _Line, seconds: float) -> _Line:
-    moved = tuple(Segment(s.start + seconds, s.end + seconds) for s in line.segments)
-    return replace(line, segments=moved)
-
-
 def _bridge(before: Motion, after: Motion, frames: int) -> Motion:
     """Rest from the end of one motion to the beginning of the next."""
     share = (np.arange(1, frames + 1) / (frames + 1)).astype(np.float32)
@@ -256,14 +256,10 @@ def _joined(motions: Sequence[Motion]) -> Motion:
     return replace(motions[0], **parts)
 
 
-def _cue_of_mention(cues: Sequence[CueText], numbers: Sequence[int]) -> dict[tuple[int, int], int]:
-    """(sentence, mention) → number of the subtitle that shows it."""
-    return {(m.sentence, m.mention): number for cue, number in zip(cues, numbers, strict=True) for m in cue.mentions}
-
-
 def _sign_truths(
     corpus: CorpusPlan, plan: VideoPlan, lines: Sequence[_Line], subtitle_of: dict[tuple[int, int], int]
 ) -> list[SignTruth]:
+    """Every sign; `subtitle_of` has the subtitle that shows a sentence's mention."""
     truths: list[SignTruth] = []
     for number, line in enumerate(lines):
         for gloss, segment, mouthed in zip(line.glosses, line.segments, line.mouthed, strict=True):

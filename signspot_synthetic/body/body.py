@@ -11,6 +11,7 @@ from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.types import Segment
 from signspot_synthetic.body.gestures import ANGLES, MIRROR, OFFSET, POSITION, TURN
 from signspot_synthetic.body.signers import Handedness, Signer
+from signspot_synthetic.data import read_table
 from signspot_synthetic.geometry import (
     ArmBuild,
     Array,
@@ -236,42 +237,10 @@ def assemble(strong: Array, weak: Array, expression: Expression, sway: Sway, sig
     return Points(body, upper[:, 23:44], upper[:, 44:65], upper[:, 65:])
 
 
-# opening, width, protrusion, pressing; how long against the mean
-_SHAPES: dict[str, tuple[float, float, float, float, float]] = {
-    "rest": (0.05, 0.0, 0.0, 0.1, 1.0),
-    "closed": (0.0, 0.0, 0.05, 1.0, 0.9),  # p b m
-    "teeth": (0.12, 0.1, 0.0, 0.7, 0.9),  # f v
-    "tongue": (0.28, 0.1, 0.0, 0.0, 0.8),  # t d n l
-    "between": (0.25, 0.2, 0.0, 0.0, 0.9),  # th
-    "hiss": (0.12, 0.5, 0.0, 0.0, 0.9),  # s z
-    "hush": (0.22, -0.5, 0.8, 0.0, 1.0),  # sh ch j
-    "throat": (0.35, 0.1, 0.0, 0.0, 0.7),  # k g h
-    "r": (0.25, -0.4, 0.5, 0.0, 0.8),
-    "w": (0.10, -0.9, 1.0, 0.0, 0.9),
-    "a": (0.95, 0.2, 0.0, 0.0, 1.3),
-    "e": (0.55, 0.6, 0.0, 0.0, 1.2),
-    "i": (0.30, 1.0, 0.0, 0.0, 1.2),
-    "o": (0.60, -0.7, 0.7, 0.0, 1.3),
-    "u": (0.22, -1.0, 1.0, 0.0, 1.2),
-}
-_GROUPS = (
-    ("tion", ("hush", "tongue")), ("ough", ("o",)), ("igh", ("a", "i")), ("tch", ("hush",)), ("sch", ("hush",)),
-    ("th", ("between",)), ("sh", ("hush",)), ("ch", ("hush",)), ("ph", ("teeth",)), ("wh", ("w",)),
-    ("qu", ("throat", "w")),
-    ("ck", ("throat",)), ("ng", ("throat",)), ("gh", ()), ("kn", ("tongue",)), ("wr", ("r",)),
-    ("oo", ("u",)), ("ee", ("i",)), ("ea", ("i",)), ("ie", ("i",)), ("ou", ("a", "u")), ("ow", ("a", "u")),
-    ("oa", ("o",)),
-    ("ai", ("e", "i")), ("ay", ("e", "i")), ("oi", ("o", "i")), ("oy", ("o", "i")), ("au", ("o",)), ("aw", ("o",)),
-)  # fmt: skip
-_LETTERS = {
-    **dict.fromkeys("pbm", "closed"),
-    **dict.fromkeys("fv", "teeth"),
-    **dict.fromkeys("tdnl", "tongue"),
-    **dict.fromkeys("szcx", "hiss"),
-    **dict.fromkeys("kghq", "throat"),
-    **dict.fromkeys("iy", "i"),
-    **{"j": "hush", "r": "r", "w": "w", "a": "a", "e": "e", "o": "o", "u": "u"},
-}
+# Mouth shapes by name: opening, width, protrusion, pressing; how long against the mean.
+_SHAPES: dict[str, list[float]] = {name: values for name, *values in read_table("mouth shapes")}
+_LETTERS = {letter: shape for letters, shape in read_table("mouth letters") for letter in letters}
+_GROUPS: list[tuple[str, list[str]]] = read_table("mouth letter groups")  # before single letters, the first that fits
 _VOWELS = frozenset("aeiou")
 REST = np.array(_SHAPES["rest"][:4])
 _MOODS = np.array([0.0009, 0.0002, 0.0013])  # metres: how far smile, skew and jaw usually go

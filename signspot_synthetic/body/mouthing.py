@@ -11,26 +11,15 @@ import numpy as np
 from signspot.mouthing.visemes import is_vowel, pronounce
 from signspot.types import Segment
 from signspot_synthetic.body.signers import Signer
+from signspot_synthetic.data import read_table
 from signspot_synthetic.geometry import Array
 from signspot_synthetic.random_streams import named_rng
 
-# opening, width, protrusion, pressing; how long against the mean
-_SHAPES: dict[str, tuple[float, float, float, float, float]] = {
-    "P": (0.00, 0.00, 0.05, 1.0, 0.9), "B": (0.00, 0.00, 0.05, 0.9, 0.8), "M": (0.00, 0.05, 0.0, 0.85, 1.0),
-    "F": (0.10, 0.10, 0.0, 0.70, 1.0), "V": (0.14, 0.10, 0.0, 0.60, 0.8),
-    "TH": (0.24, 0.20, 0.0, 0.0, 0.9), "DH": (0.26, 0.15, 0.0, 0.0, 0.7),
-    "T": (0.22, 0.10, 0.0, 0.0, 0.7), "D": (0.25, 0.10, 0.0, 0.0, 0.7), "N": (0.28, 0.10, 0.0, 0.0, 0.8),
-    "L": (0.36, 0.10, 0.0, 0.0, 0.8), "S": (0.10, 0.50, 0.0, 0.0, 1.0), "Z": (0.13, 0.45, 0.0, 0.0, 0.9),
-    "SH": (0.22, -0.50, 0.8, 0.0, 1.1), "ZH": (0.24, -0.45, 0.7, 0.0, 1.0), "CH": (0.20, -0.45, 0.7, 0.0, 1.0),
-    "JH": (0.22, -0.40, 0.65, 0.0, 0.9), "K": (0.33, 0.10, 0.0, 0.0, 0.7), "G": (0.36, 0.10, 0.0, 0.0, 0.7),
-    "NG": (0.36, 0.15, 0.0, 0.0, 0.8), "HH": (0.40, 0.05, 0.0, 0.0, 0.5),
-    "R": (0.25, -0.40, 0.5, 0.0, 0.8), "W": (0.10, -0.90, 1.0, 0.0, 0.9), "Y": (0.25, 0.80, 0.0, 0.0, 0.7),
-    "AA": (1.00, 0.10, 0.0, 0.0, 1.3), "AE": (0.85, 0.45, 0.0, 0.0, 1.3), "AH": (0.60, 0.10, 0.0, 0.0, 1.1),
-    "AO": (0.75, -0.55, 0.5, 0.0, 1.3), "EH": (0.55, 0.55, 0.0, 0.0, 1.2), "ER": (0.35, -0.35, 0.4, 0.0, 1.2),
-    "IH": (0.35, 0.65, 0.0, 0.0, 1.0), "IY": (0.28, 1.00, 0.0, 0.0, 1.2), "UH": (0.30, -0.70, 0.7, 0.0, 1.0),
-    "UW": (0.20, -1.00, 1.0, 0.0, 1.2),
-}  # fmt: skip
-_GLIDES = {"AW": ("AA", "UH"), "AY": ("AA", "IH"), "EY": ("EH", "IY"), "OW": ("AO", "UW"), "OY": ("AO", "IH")}
+# Phonemes: opening, width, protrusion, pressing; how long against the mean.
+_SHAPES: dict[str, list[float]] = {name: values for name, *values in read_table("phonemes")}
+_GLIDES: dict[str, list[str]] = dict(read_table("glides"))  # from one phoneme to another
+# Gestures of the mouth that are no words, such as puffed cheeks or "pah": shapes and their seconds.
+_GESTURES: list[list[tuple[list[float], float]]] = read_table("mouth gestures")
 _WEAKLY_SAID = ("AH0", "IH0", "ER0", "HH", "T", "D", "N", "K", "G", "NG")  # phonemes that slurred words lack
 _WEAK = 0.6  # of an unstressed vowel's way from the middle
 _MIDDLE = np.array([0.30, 0.05, 0.05, 0.0])
@@ -38,18 +27,6 @@ _REST = np.array([0.05, 0.0, 0.0, 0.1])
 _FASTEST, _SLOWEST = 0.045, 0.19  # seconds of one phoneme
 _BLUR = np.array([0.035, 0.045, 0.055, 0.020])  # seconds: lips shut faster than they round
 _RATE = 100.0  # shapes per second before they are read at the frames' times
-# Gestures of the mouth that are no words: shapes and their seconds.
-_GESTURES: tuple[tuple[tuple[tuple[float, float, float, float], float], ...], ...] = (
-    (((0.0, -0.2, 0.1, 0.9), 0.5),),  # cheeks puffed
-    (((0.0, 0.0, 0.0, 1.0), 0.12), ((0.85, 0.1, 0.0, 0.0), 0.22)),  # "pah"
-    (((0.12, -0.9, 1.0, 0.0), 0.45),),  # blowing, pursed
-    (((0.10, 1.0, 0.0, 0.0), 0.5),),  # teeth shown
-    (((0.0, 0.3, 0.0, 0.7), 0.4),),  # pressed: "mm"
-    (((0.35, 0.2, 0.0, 0.0), 0.5),),  # tongue out: "th"
-    (((0.70, 0.0, 0.0, 0.0), 0.5),),  # open, surprised
-    (((0.0, -0.1, 0.2, 0.5), 0.15), ((0.3, 0.1, 0.0, 0.0), 0.12), ((0.0, 0.0, 0.1, 0.6), 0.15)),  # smacking
-    (((0.25, -0.5, 0.7, 0.0), 0.14), ((0.25, 0.6, 0.0, 0.0), 0.14), ((0.2, -0.4, 0.6, 0.0), 0.14)),  # chewing
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +121,15 @@ def _say(fine: Array, word: MouthedWord, habits: MouthHabits, rng: np.random.Gen
     edges = word.segment.start + np.concatenate([[0], np.cumsum(lasts) / lasts.sum()]) * word.segment.duration
     size = np.exp(rng.normal(0, 0.15))
     for shape, start, end in zip(shapes, edges[:-1], edges[1:], strict=True):
-        target = np.array(shape[:4]) * [size, 1, 1, 1] + rng.normal(0, (0.04, 0.10, 0.06, 0.05))
+        target = shape[:4] * [size, 1, 1, 1] + rng.normal(0, (0.04, 0.10, 0.06, 0.05))
         target[3] = np.clip(target[3], 0, 1.1)
         _fill(fine, float(start), float(end), target)
 
 
-def _shapes(phoneme: str) -> list[tuple[float, float, float, float, float]]:
+def _shapes(phoneme: str) -> list[Array]:
+    """The shapes of a phoneme, (5,) each."""
     name = phoneme.rstrip("01")
-    parts = _GLIDES.get(name, (name,))
+    parts = _GLIDES.get(name, [name])
     shapes = []
     for part in parts:
         values = np.array(_SHAPES[part])
@@ -159,8 +137,8 @@ def _shapes(phoneme: str) -> list[tuple[float, float, float, float, float]]:
             values[:4] = _MIDDLE + _WEAK * (values[:4] - _MIDDLE)
             values[4] *= 0.75
         values[4] *= 0.7 if len(parts) > 1 else 1.0
-        shapes.append(tuple(float(value) for value in values))
-    return shapes  # type: ignore[return-value]  # five numbers each
+        shapes.append(values)
+    return shapes
 
 
 def _fill(fine: Array, start: float, end: float, shape: Array) -> None:

@@ -133,12 +133,10 @@ def _draw_place(rng: np.random.Generator, hands: Hands) -> Place:
         allowed = {Region.SPACE} if rng.random() < 0.75 else {Region.HEAD, Region.BODY}
     else:
         allowed = {Region.SPACE, Region.HEAD, Region.BODY, Region.ARM}
-    return pick(rng, [(p, p.weight) for p in PLACES.values() if p.region in allowed and _fits(p, hands)])
-
-
-def _fits(place: Place, hands: Hands) -> bool:
-    """Two equal hands take only places of the strong side or the middle."""
-    return hands is not Hands.SYMMETRIC or not place.name.startswith("weak")
+    places = [place for place in PLACES.values() if place.region in allowed]
+    if hands is Hands.SYMMETRIC:  # two equal hands take only places of the strong side or the middle
+        places = [place for place in places if not place.name.startswith("weak")]
+    return pick(rng, [(place, place.weight) for place in places])
 
 
 def _draw_orientation(rng: np.random.Generator, place: Place, base: HandOrientation) -> tuple[HandOrientation, Contact]:
@@ -146,8 +144,7 @@ def _draw_orientation(rng: np.random.Generator, place: Place, base: HandOrientat
     orientation = pick(rng, [(o, weight * ease(place.name, o)) for o, weight in usual])
     if place.region is Region.SPACE:
         return orientation, Contact.PALM
-    outward = place_outward(place, base)
-    return orientation, contact_side(orientation, outward)
+    return orientation, contact_side(orientation, place_outward(place, base))
 
 
 def draw_path(rng: np.random.Generator) -> HandPath:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError, OptionsError
-from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.video.writer import VideoWriter
 from signspot_synthetic.render.appearance import Appearance
@@ -36,8 +35,9 @@ def draw_backdrop(appearance: Appearance, size: tuple[int, int]) -> Image:
     bright = 1 + 0.10 * (0.5 - y) + 0.12 * (x - 0.5) * np.sign(appearance.light[0])
     if appearance.backdrop == "gradient":
         bright += 0.22 * np.exp(-((x - 0.5) ** 2 + (y - 0.35) ** 2) / 0.12) - 0.12
-    if appearance.backdrop == "panel":
-        bright *= np.where(_panel(x, float(rng.uniform(0.18, 0.3))), 0.9, 1.0)
+    if appearance.backdrop == "panel":  # at the sides, as in a studio
+        share = float(rng.uniform(0.18, 0.3))
+        bright *= np.where((x < share) | (x > 1 - share), 0.9, 1.0)
     wall = np.asarray(appearance.backdrop_colour, np.float32) * bright[..., None]
     if appearance.backdrop == "window":
         wall = _with_window(wall, x, y, float(rng.choice([0.08, 0.72])))
@@ -47,11 +47,6 @@ def draw_backdrop(appearance: Appearance, size: tuple[int, int]) -> Image:
     wall = wall * appearance.brightness + 1.6 * mottle[..., None]
     soft = np.clip(cv2.GaussianBlur(wall, (0, 0), 0.008 * width), 0, 255).astype(np.uint8)
     return np.dstack([soft, np.full((height, width), 255, np.uint8)])
-
-
-def _panel(x: Floats, share: float) -> Floats:
-    """Place of the side panels of a studio."""
-    return np.asarray((x < share) | (x > 1 - share))
 
 
 def _with_window(wall: Floats, x: Floats, y: Floats, left: float) -> Floats:
@@ -108,9 +103,6 @@ def render_video(
     path: str | os.PathLike[str],
     size: tuple[int, int] = (256, 256),
     fps: float = 25.0,
-    *,
-    blur: float = 0.25,
-    progress: Progress = silent,
 ) -> Path:
     """Draw a signer into an H.264 video, frame by frame.
 
@@ -118,11 +110,10 @@ def render_video(
         OptionsError, LandmarksError: see `render`.
         OutputError: the file cannot be written.
     """
-    pictures = render(landmarks, appearance, size, blur=blur)
+    pictures = render(landmarks, appearance, size)
     with VideoWriter(Path(path), fps, size) as writer:
-        for done, picture in enumerate(pictures, 1):
+        for picture in pictures:
             writer.add(picture)
-            progress(done, len(landmarks))
     return Path(path)
 
 
