@@ -1,1 +1,11 @@
-"""Experiments: the tables of the paper, real corpora of isolated signs, and what each part adds."""
+"""Experiments: measurements that are no part of the product, each run by `python -m experiments.NAME`.
+
+The head of each says what it measures and on which data; --help has its options.
+
+* `paper`: the tables of the paper, on synthetic corpora or on one of your own.
+* `lsp`: real continuous signing, in a language that nothing here has learned from.
+* `cross_validation`, `promised_alarms`, `unknown_signs`, `subtitled_streams`: real isolated signs, alone or joined.
+* `applications.NAME`: archive, densify, faux_amis, feedback, identify, mining, variants, wake.
+* `mouthing_video`, `lip_distortion`, `synthetic_realism`: how synthetic signing compares with real footage.
+* `estimator_comparison`, `rgb_backends`: speed, and what it costs.
+"""

@@ -4,7 +4,7 @@
     python -m experiments.lsp measure OUT/ira_alegria --part test --encoder landmark --encoder warping --exemplars 1 3
     python -m experiments.lsp decide OUT/ira_alegria --encoder landmark --exemplars 3
     python -m experiments.lsp confirmed OUT/ira_alegria --encoder landmark
-    python -m experiments.lsp adapt OUT/ira_alegria --encoder landmark --labels 50 --permuted
+    python -m experiments.lsp adapt OUT/ira_alegria --encoder landmark
     python -m experiments.lsp annotate OUT/ira_alegria --part test --encoder landmark
     python -m experiments.lsp mouth OUT/ira_alegria --part test
     python -m experiments.lsp page OUT                  # all tables of experiments/results/lsp.md anew
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.lsp.adapting import AdaptationRun, cross_validate, measure_adaptation
+from experiments.lsp.adapting import measure_adaptation
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, make, part_of
 from experiments.lsp.measures import (
     measure,
@@ -32,7 +32,6 @@ from signspot.corpus.corpus import open_corpus
 from signspot.io.files import atomic_write
 from signspot.mouthing.model import FOR_VIDEO
 from signspot.spotting.spotter import load
-from signspot.training.adaptation_data import AdaptOptions
 
 PAGE = Path(__file__).parents[1] / "results" / "lsp.md"
 _COMMAND = re.compile(r"(```\npython -m experiments\.lsp (\w+ lsp/.+)\n```\n\n)((?:\|.*\n)*)")
@@ -65,14 +64,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--part", choices=("dev", "test"), default="dev")
         if name != "mouth":
             command.add_argument("--encoder", action="append", required=True)
-        if name in ("measure", "decide", "adapt"):
+        if name in ("measure", "decide"):
             command.add_argument("--exemplars", type=int, nargs="+", default=[1, 3])
-    adapting = commands.choices["adapt"]
-    adapting.add_argument("--labels", type=int, default=0, help="of signs, drawn from the truth, at most")
-    adapting.add_argument("--share", type=float, default=1.0, help="of the training clips")
-    adapting.add_argument("--permuted", action="store_true", help="subtitles change places among clips")
-    adapting.add_argument("--cross-validate", action="store_true", help="also what `signspot adapt` says")
-    adapting.add_argument("--steps", type=int, default=AdaptOptions().steps)
     commands.choices["mouth"].add_argument("--model", default=FOR_VIDEO)
     page = commands.add_parser("page")
     page.add_argument("out", type=Path)
@@ -84,13 +77,8 @@ def _lines(given: argparse.Namespace) -> Iterator[str]:
     """The output of a measurement."""
     corpus = open_corpus(given.corpus)
     if given.command == "adapt":
-        run = AdaptationRun(given.labels, given.share, given.permuted, AdaptOptions(steps=given.steps))
         for spotter in map(load, given.encoder):
-            for count in given.exemplars:
-                yield from measure_adaptation(corpus, spotter, run, count)
-            if given.cross_validate:
-                yield ""
-                yield from cross_validate(corpus, spotter, run)
+            yield from measure_adaptation(corpus, spotter)
         return
     part = part_of(corpus, given.part)
     if given.command == "measure":

@@ -205,7 +205,7 @@ def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) 
             share = f"{np.mean(flags):.2f}" if flags else "–"
             gain = difference(answers, without) if count else "–"
             yield (
-                f"| {spotter.encoder.name} | {count} {kind if count else ''} | {share} | {len(words)} | "
+                f"| {spotter.encoder.name} | {f'{count} {kind}' if count else 'none'} | {share} | {len(words)} | "
                 f"{bootstrap_mean(answers)} | {gain} |"
             )
 
