@@ -23,8 +23,9 @@ from experiments.applications.signs import (
     print_table,
 )
 from signspot.applications.signs import costs_between
-from signspot.applications.variants import SAME_SIGN, cluster
+from signspot.applications.variants import SAME_SIGN
 from signspot.corpus.isolated import IsolatedClip, read_isolated
+from signspot.dictionary.clustering import average_linkage
 from signspot.landmarks.landmarks import Landmarks
 from signspot.spotting.spotter import Spotter, load
 
@@ -75,9 +76,7 @@ def variant_rows(spotter: Spotter, clips: Sequence[Clip], cuts: Sequence[float])
         indices, counts = [], []
         for word in words:
             rows = np.flatnonzero(names == word)
-            labels = np.zeros(len(rows), int)
-            for number, group in enumerate(cluster(costs[np.ix_(rows, rows)] / unit, cut)):
-                labels[group] = number
+            labels = average_linkage(costs[np.ix_(rows, rows)] / unit, cut)
             truth = [clips[row].sign for row in rows.tolist()]
             indices.append(rand_index(labels.tolist(), truth))
             counts.append(len(set(labels.tolist())) == len(set(truth)))

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from signspot.applications.signs import SAME, Costs, costs_between, sign_clip
+from signspot.dictionary.clustering import average_linkage
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
@@ -18,7 +19,6 @@ from signspot.io.progress import Progress, silent
 from signspot.plots.curves import COLOURS, view_of
 from signspot.plots.plot import draw, lettering
 from signspot.plots.report import clips, drawing, heading, paragraph, table, write_page
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Spotting, Track
@@ -91,7 +91,6 @@ def find_variants(
     word: str,
     *,
     same: float = SAME_SIGN,
-    options: SpotOptions | None = None,
     progress: Progress = silent,
 ) -> Variants:
     """Group the exemplars of a word into variants; how many there are follows from the costs of aligning them.
@@ -101,7 +100,6 @@ def find_variants(
         dictionary: with the word, and other words, which tell how much different signs cost here.
         word: one of it.
         same: the largest mean cost between two groups of one variant, as a part of what other words cost.
-        options: whether mirrored exemplars are compared, too.
         progress: receives the exemplars that are embedded.
 
     Raises:
@@ -110,13 +108,13 @@ def find_variants(
     """
     if not 0 < same < 2:
         raise OptionsError(f"same is a part of what other words cost, above 0 and below 2; got {same}")
-    gallery = spotter.gallery(dictionary[word], options, progress)
+    gallery = spotter.gallery(dictionary[word], progress=progress)
     meant = set(dictionary.resolve(word))
     others = [dictionary[other][0] for other in dictionary if other not in meant]
     chosen = [others[int(i)] for i in np.linspace(0, len(others) - 1, min(len(others), _OTHER_WORDS))] if others else []
     unit = 1.0
     if len(chosen) >= _FEWEST_OTHERS:
-        unit = float(np.median(costs_between(spotter, spotter.gallery(chosen, options), gallery)))
+        unit = float(np.median(costs_between(spotter, spotter.gallery(chosen), gallery)))
     return group_exemplars(spotter, gallery, unit, same)
 
 
@@ -125,38 +123,14 @@ def group_exemplars(spotter: Spotter, gallery: Gallery, unit: float = 1.0, same:
     costs = costs_between(spotter, gallery, gallery) / unit
     costs = np.minimum(costs, costs.T).astype(np.float32)
     np.fill_diagonal(costs, 0)
-    groups = sorted(cluster(costs, same), key=lambda group: (-len(group), group[0]))
+    joined = average_linkage(costs, same)
+    groups = [np.flatnonzero(joined == number).tolist() for number in range(int(joined.max(initial=-1)) + 1)]
+    groups.sort(key=len, reverse=True)
     labels = np.zeros(len(costs), np.int64)
     for number, group in enumerate(groups):
         labels[group] = number
     variants = tuple(_variant(str(number), gallery.exemplars, costs, group) for number, group in enumerate(groups, 1))
     return Variants(gallery.exemplars[0].word, variants, gallery.exemplars, costs, labels, unit)
-
-
-def cluster(costs: Costs, most: float) -> list[list[int]]:
-    """Average linkage: join the two nearest groups until their mean cost is above `most`.
-
-    Args:
-        costs: (E, E) symmetric.
-        most: the largest mean cost between two groups that are joined.
-
-    Returns:
-        Groups of places, each in order.
-    """
-    groups = [[number] for number in range(len(costs))]
-    between = costs.astype(np.float64)
-    np.fill_diagonal(between, np.inf)
-    while len(groups) > 1:
-        one, two = sorted(map(int, np.unravel_index(between.argmin(), between.shape)))
-        if between[one, two] > most:
-            break
-        sizes = len(groups[one]), len(groups[two])
-        joined = (sizes[0] * between[one] + sizes[1] * between[two]) / sum(sizes)
-        between[one], between[:, one] = joined, joined
-        between[one, one] = np.inf
-        between = np.delete(np.delete(between, two, axis=0), two, axis=1)
-        groups[one] = sorted(groups[one] + groups.pop(two))
-    return groups
 
 
 def _variant(name: str, exemplars: Sequence[Exemplar], costs: Costs, group: list[int]) -> Variant:
@@ -167,23 +141,19 @@ def _variant(name: str, exemplars: Sequence[Exemplar], costs: Costs, group: list
 
 
 def find_use(
-    spotter: Spotter,
-    variants: Variants,
-    footage: Sequence[Source | Track],
-    options: SpotOptions | None = None,
-    progress: Progress = silent,
+    spotter: Spotter, variants: Variants, footage: Sequence[Source | Track], progress: Progress = silent
 ) -> tuple[list[VariantUse], list[SearchResult]]:
     """Find out which variant of a word is used where: spottings of all exemplars, by the variant of the best.
 
     Returns:
         One record for each video and variant that was found in it, and the searches, whose curves show each exemplar.
     """
-    gallery = spotter.gallery(list(variants.exemplars), options)
+    gallery = spotter.gallery(list(variants.exemplars))
     uses: list[VariantUse] = []
     results: list[SearchResult] = []
     for done, source in enumerate(footage):
         progress(done, len(footage))
-        result = spotter.search(source, gallery, options)
+        result = spotter.search(source, gallery)
         results.append(result)
         counts = Counter(variants.of(spotting.exemplar) for spotting in result.spottings)
         for name, times in sorted(counts.items()):

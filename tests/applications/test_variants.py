@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from signspot.applications.identification import draw_identification, identify_sign
-from signspot.applications.variants import cluster, draw_costs, find_use, find_variants, write_variants_page
+from signspot.applications.variants import draw_costs, find_use, find_variants, write_variants_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError, UnknownWordError
@@ -21,14 +20,6 @@ def test_a_sign_is_found_and_drawn(spotter: Spotter, gallery: Gallery, clip: tup
     assert [match.word for match in found.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
     assert set(found.signs) == {match.exemplar for match in found.matches}
     assert save_figure(draw_identification(found), tmp_path / "look.png").stat().st_size > 10_000
-
-
-def test_groups_are_joined_by_mean_cost() -> None:
-    """0 and 1 are near; 2 is near to 1 alone: at a mean of (0.9 + 0.3) / 2 it joins only from 0.6 on."""
-    costs = np.array([[0, 0.1, 0.9], [0.1, 0, 0.3], [0.9, 0.3, 0]], np.float32)
-    assert cluster(costs, 0.05) == [[0], [1], [2]]
-    assert cluster(costs, 0.59) == [[0, 1], [2]]
-    assert cluster(costs, 0.61) == [[0, 1, 2]]
 
 
 def test_variants_are_those_of_the_language(
