@@ -136,6 +136,19 @@ class Track:
         return len(self.embeddings)
 
 
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Embedded windows at any times, in order."""
+
+    times: NDArray[np.float64]  # (T,) seconds
+    embeddings: Embeddings  # (T, D) unit norm
+
+    @classmethod
+    def of(cls, track: Track) -> "Windows":
+        """The windows of a track."""
+        return cls(track.grid.times, track.embeddings)
+
+
 def _parts(rows: Embeddings) -> Iterator[Embeddings]:
     """Rows in pieces, since they may lie on disk."""
     return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))

@@ -17,7 +17,7 @@ from signspot.errors import EmptyVideoError, OptionsError
 from signspot.io.files import content_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, stream_landmarks
-from signspot.landmarks.features import CLOCK, WRISTS, FeatureStream, at_positions, features, frames_at, motion_time
+from signspot.landmarks.features import WRISTS, FeatureStream, at_positions, features, frames_at, motion_time
 from signspot.landmarks.landmarks import Landmarks, resample_stream
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
@@ -35,6 +35,8 @@ FEWEST_CLIPS, MOST_CLIPS = 4, 24  # clips of one exemplar
 WIDEST, NARROWEST = 1.0, 0.6  # the share of the sign that a clip spans
 CLIPS_VERSION = 3  # raised whenever the same sign gives other clips: cached embeddings are then made again
 LEAD = 2  # frames of a landmark clip before its sign, and after it: signs in continuous signing are shorter than a clip
+_STRETCH = 0.1  # by which the sign in a landmark clip is longer or shorter, at most
+_SHIFT = 0.04  # of the sign, by which it is early or late there, at most
 
 _CHUNK = 512  # landmark frames that are read at once
 _ROUNDING = 1e-6  # seconds
@@ -153,8 +155,9 @@ class PixelReader:
         return sign_frames(path, contract, segment, place.bbox)
 
     def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
-        """(n, window, 3, H, W)."""
-        return pixel_clips(sign, window, seed, count)
+        """(n, window, 3, H, W), each of the nearest frames."""
+        clips: Floats = sign[clip_positions(len(sign), window, seed, count).round().astype(int)]
+        return clips
 
 
 READERS: Mapping[Kind, InputReader] = {"landmarks": LandmarkReader(), "rgb": PixelReader()}
@@ -204,11 +207,15 @@ def sign_features(
     """
     segment = segment or sign_segment(landmarks)
     landmarks = landmarks.resampled(fps)
-    seen = features(landmarks, mirror=right_handed and dominant_hand(landmarks) == "left")
-    inside = np.flatnonzero(
-        (landmarks.times >= segment.start - _ROUNDING) & (landmarks.times <= segment.end + _ROUNDING)
-    )
-    return seen[inside[0] : inside[-1] + 1] if len(inside) else seen
+    first, last = _frames_in(landmarks, segment)
+    return features(landmarks, mirror=right_handed and dominant_hand(landmarks) == "left")[first : last + 1]
+
+
+def _frames_in(landmarks: Landmarks, segment: Segment) -> tuple[int, int]:
+    """The first and the last frame in a segment; of all frames, where there is none."""
+    is_inside = (landmarks.times >= segment.start - _ROUNDING) & (landmarks.times <= segment.end + _ROUNDING)
+    inside = np.flatnonzero(is_inside) if is_inside.any() else np.arange(len(landmarks))
+    return int(inside[0]), int(inside[-1])
 
 
 def sign_in_context(landmarks: Landmarks, fps: float, segment: Segment | None = None) -> tuple[Floats, int, int]:
@@ -225,10 +232,7 @@ def sign_in_context(landmarks: Landmarks, fps: float, segment: Segment | None = 
     movement = segment or sign_segment(landmarks)
     landmarks = landmarks.resampled(fps)
     seen = features(landmarks)
-    inside = np.flatnonzero(
-        (landmarks.times >= movement.start - _ROUNDING) & (landmarks.times <= movement.end + _ROUNDING)
-    )
-    first, last = (int(inside[0]), int(inside[-1])) if len(inside) else (0, len(seen) - 1)
+    first, last = _frames_in(landmarks, movement)
     return seen, *((first, last) if segment else _raised(seen, first, last))
 
 
@@ -294,18 +298,6 @@ def _feature_chunks(chunks: Iterator[Landmarks], check: SigningCheck) -> Iterato
     yield rest
 
 
-@dataclass(frozen=True, slots=True)
-class ClipSampling:
-    """Placement of a sign in a landmark clip."""
-
-    stretch: float = 0.1  # by which it is longer or shorter, at most
-    shift: float = 0.04  # of the sign, by which it is early or late, at most
-    clock: float = CLOCK  # the share of plain time
-
-
-DEFAULT_SAMPLING = ClipSampling()  # as an exemplar is embedded
-
-
 def clip_count(length: int) -> int:
     """The number of clips that show a sign of so many frames."""
     return int(np.clip(length // _FRAMES_PER_CLIP, FEWEST_CLIPS, MOST_CLIPS))
@@ -334,25 +326,13 @@ def clip_positions(length: int, window: int, seed: int = 0, count: int | None = 
     return positions
 
 
-def pixel_clips(sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
-    """(n, window, 3, H, W) clips of the frames (T, 3, H, W) of an isolated sign, each of the nearest frames."""
-    clips: Floats = sign[clip_positions(len(sign), window, seed, count).round().astype(int)]
-    return clips
-
-
 def landmark_clips(sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
     """(n, window, J, C) clips of the landmark features (T, J, C) of an isolated sign, in the sign's own time."""
     random = np.random.default_rng([seed, len(sign), window])
     return draw_clips(sign, window, clip_count(len(sign)) if count is None else count, random)
 
 
-def draw_clips(
-    sign: Floats,
-    window: int,
-    count: int,
-    random: np.random.Generator,
-    sampling: ClipSampling = DEFAULT_SAMPLING,
-) -> Floats:
+def draw_clips(sign: Floats, window: int, count: int, random: np.random.Generator) -> Floats:
     """(count, window, J, C) as `landmark_clips`.
 
     Each clip shows the whole sign in its middle; before and after, its first and last frames are held. The sign goes
@@ -360,7 +340,7 @@ def draw_clips(
     """
     lead = min(LEAD, (window - 2) // 2)
     even = (np.arange(window) - lead) / (window - 1 - 2 * lead)
-    size = random.uniform(1 - sampling.stretch, 1 + sampling.stretch, count)
-    late = random.uniform(-sampling.shift, sampling.shift, count)
+    size = random.uniform(1 - _STRETCH, 1 + _STRETCH, count)
+    late = random.uniform(-_SHIFT, _SHIFT, count)
     shares = 0.5 + late[:, None] + (even - 0.5) * size[:, None]
-    return at_positions(sign, frames_at(motion_time(sign, sampling.clock), shares))
+    return at_positions(sign, frames_at(motion_time(sign), shares))

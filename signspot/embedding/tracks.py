@@ -2,17 +2,14 @@
 
 import hashlib
 import json
-import math
 import os
-import shutil
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,124 +28,15 @@ FloatArray = NDArray[np.floating[Any]]
 SUFFIX = ".safetensors"
 
 _KIND = "signspot track 2"
-_HEADER = 4096  # bytes kept free for the header, whose numbers are known only at the end
-_TYPE = np.dtype("<f2")
 _DIGEST = "sha256"  # the header's name for the digest of the data
-_COPIED = 1 << 20  # bytes that are copied at once
-
-
-class EmbeddingBuffer(Protocol):
-    """Takes embeddings and frame codes in pieces and gives them back as one array each."""
-
-    def add(self, piece: FloatArray) -> None:
-        """Take (n, D) further embeddings, float16."""
-
-    def add_codes(self, piece: FloatArray) -> None:
-        """Take (n, C) further frame codes, float16."""
-
-    def joined(self) -> FloatArray:
-        """(T, D) all embeddings, in the order in which they came."""
-
-    def joined_codes(self) -> FloatArray | None:
-        """(frames, C) all frame codes; None if none came."""
-
-
-class MemoryBuffer:
-    """Keeps embeddings and frame codes in memory."""
-
-    def __init__(self) -> None:
-        self._embeddings: list[FloatArray] = []
-        self._codes: list[FloatArray] = []
-
-    def add(self, piece: FloatArray) -> None:
-        """Take (n, D) further embeddings."""
-        self._embeddings.append(piece)
-
-    def add_codes(self, piece: FloatArray) -> None:
-        """Take (n, C) further frame codes."""
-        self._codes.append(piece)
-
-    def joined(self) -> FloatArray:
-        """(T, D) all embeddings."""
-        return np.concatenate(self._embeddings)
-
-    def joined_codes(self) -> FloatArray | None:
-        """(frames, C) all frame codes."""
-        return np.concatenate(self._codes) if self._codes else None
-
-
-class DiskBuffer:
-    """Keeps embeddings in a safetensors file, written from front to back; `finish` makes it whole.
-
-    Frame codes arrive between embeddings, so they wait in a file beside it, which is removed at the end.
-    """
-
-    def __init__(self, path: Path):
-        self._path, self._codes_path = path, path.with_suffix(".codes")
-        self._file = path.open("wb")
-        self._file.write(b" " * (8 + _HEADER))
-        self._codes_file: BinaryIO | None = None
-        self._shape, self._codes_shape = (0, 0), (0, 0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._file.close()
-        if self._codes_file is not None:
-            self._codes_file.close()
-            self._codes_path.unlink(missing_ok=True)
-
-    def add(self, piece: FloatArray) -> None:
-        """Take (n, D) further embeddings."""
-        self._file.write(np.ascontiguousarray(piece, _TYPE).tobytes())
-        self._shape = (self._shape[0] + len(piece), piece.shape[1])
-
-    def add_codes(self, piece: FloatArray) -> None:
-        """Take (n, C) further frame codes."""
-        if self._codes_file is None:
-            self._codes_file = self._codes_path.open("wb")
-        self._codes_file.write(np.ascontiguousarray(piece, _TYPE).tobytes())
-        self._codes_shape = (self._codes_shape[0] + len(piece), piece.shape[1])
-
-    def joined(self) -> FloatArray:
-        """(T, D) all embeddings, on disk until they are read."""
-        self._file.flush()
-        return np.memmap(self._path, _TYPE, "r", offset=8 + _HEADER, shape=self._shape)
-
-    def joined_codes(self) -> FloatArray | None:
-        """(frames, C) all frame codes, on disk until they are read."""
-        if self._codes_file is None:
-            return None
-        self._codes_file.flush()
-        return np.memmap(self._codes_path, _TYPE, "r", shape=self._codes_shape)
-
-    def finish(self, header: Mapping[str, str]) -> None:
-        """Append the frame codes and write the header: the arrays' names and shapes, and texts."""
-        size = math.prod(self._shape) * _TYPE.itemsize
-        tensors = {"embeddings": {"dtype": "F16", "shape": list(self._shape), "data_offsets": [0, size]}}
-        if self._codes_file is not None:
-            self._codes_file.flush()
-            with self._codes_path.open("rb") as codes:
-                shutil.copyfileobj(codes, self._file, _COPIED)
-            end = size + math.prod(self._codes_shape) * _TYPE.itemsize
-            tensors["codes"] = {"dtype": "F16", "shape": list(self._codes_shape), "data_offsets": [size, end]}
-        texts = {**header, _DIGEST: "0" * 64}
-        text = json.dumps({"__metadata__": texts, **tensors}, ensure_ascii=False).encode()
-        assert len(text) <= _HEADER, "the header of a track holds names and numbers only"
-        self._file.seek(0)
-        self._file.write(struct.pack("<Q", _HEADER) + text.ljust(_HEADER))
-        self._file.close()
-        _complete_header(self._path)
+_BLOCK = 1 << 20  # bytes that are read at once
 
 
 def write_track(track: Track, path: str | PathLike[str], *, precision: str = "float16") -> Path:
     """Save a track: 2 bytes per value by default, 4 with precision='float32'; frame codes always in 2."""
-    arrays = {"embeddings": track.embeddings.astype(precision)}
+    arrays = {"embeddings": track.embeddings.astype(precision, copy=False)}
     if track.codes is not None:
-        arrays["codes"] = track.codes.astype(np.float16)
+        arrays["codes"] = track.codes.astype(np.float16, copy=False)
     write_arrays(path, _KIND, arrays, _header(track))
     return Path(path)
 
@@ -200,8 +88,18 @@ def track_entry(cache: Path, encoder: str, source: str, stride: int) -> Path:
     return cache / "tracks" / encoder / f"{source}-{stride}{SUFFIX}"
 
 
+def keep_track(track: Track, entry: Path) -> None:
+    """Write a cache's entry, and keep the cache within its limit: the longest unused tracks go.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    write_track(track, entry)
+    trim(entry.parents[1], limit(), SUFFIX)
+
+
 def read_kept(entry: Path) -> Track:
-    """Read a cache's entry, note that it was used, and keep the cache within its limit: the longest unused tracks go.
+    """Read a cache's entry, note that it was used, and keep the cache within its limit.
 
     Raises:
         FormatError: it is damaged.
@@ -229,13 +127,6 @@ def track_header(path: str | PathLike[str]) -> dict[str, str]:
         FormatError: the file is damaged, or of another kind.
     """
     return read_texts(path)
-
-
-def write_streamed(path: str | PathLike[str], embed: Callable[[EmbeddingBuffer], Track]) -> None:
-    """Save a track as `write_track` does while `embed` makes it, so that memory never holds it as a whole."""
-    with atomic_write(path) as temporary, DiskBuffer(temporary) as buffer:
-        track = embed(buffer)
-        buffer.finish({"kind": _KIND, **_header(track)})
 
 
 def _header(track: Track) -> dict[str, str]:
@@ -276,7 +167,7 @@ def _data_digest(file: BinaryIO, header: int) -> str:
     """The SHA-256 of all that follows a header of so many bytes."""
     digest = hashlib.sha256()
     file.seek(8 + header)
-    while block := file.read(_COPIED):
+    while block := file.read(_BLOCK):
         digest.update(block)
     return digest.hexdigest()
 

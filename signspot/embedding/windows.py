@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from queue import Full, Queue
 from threading import Event, Thread
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, Source, sign_frames
-from signspot.embedding.tracks import EmbeddingBuffer, MemoryBuffer
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.io.files import content_digest
 from signspot.io.progress import Progress, silent
@@ -24,7 +24,7 @@ from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Contract, Encoder
 from signspot.models.frame_coder import stretched
 from signspot.models.sign_encoder import WindowFunction
-from signspot.types import Grid, Segment, Track
+from signspot.types import Grid, Segment, Track, Windows
 from signspot.video.reader import open_video
 
 FloatArray = NDArray[np.floating[Any]]
@@ -38,7 +38,6 @@ def embed(
     stride: int = 1,
     progress: Progress | None = None,
     estimating: EstimateOptions = UNKEPT,
-    buffer: EmbeddingBuffer | None = None,
 ) -> Track:
     """Embed every window of a source, on the encoder's device.
 
@@ -48,13 +47,12 @@ def embed(
         stride: frames between two windows, at the encoder's frame rate.
         progress: called with frames done and, where known, frames in all.
         estimating: how landmarks of a video are come by.
-        buffer: where embeddings wait until all are there; in memory if not given.
 
     Returns:
         A track of (T, D) float16 embeddings, and of frame codes where the encoder gives them.
     """
     report, contract = progress or silent, encoder.contract
-    embedder = SourceEmbedder(encoder, stride, buffer)
+    embedder = SourceEmbedder(encoder, stride)
     opened = READERS[contract.kind].open(contract, source, estimating, report)
     for chunk in made_ahead(opened.chunks) if contract.kind == "rgb" else opened.chunks:
         embedder.push(chunk)
@@ -120,9 +118,7 @@ class SourceEmbedder:
     It knows nothing of the kind of input: the trunk knows how its windows are computed.
     """
 
-    def __init__(
-        self, encoder: Encoder, stride: int, buffer: EmbeddingBuffer | None = None, *, output: Output = "embeddings"
-    ):
+    def __init__(self, encoder: Encoder, stride: int, *, output: Output = "embeddings"):
         if stride < 1:
             raise OptionsError(f"stride must be at least 1 frame; got {stride}")
         self._encoder, self._stride, self._output = encoder, stride, output
@@ -133,7 +129,8 @@ class SourceEmbedder:
         self._first = 0  # which frame of the source they begin with
         self._next = 0  # which frame the next window begins with, unless it is the last one, which ends with the source
         self._done = 0  # windows embedded
-        self._kept = MemoryBuffer() if buffer is None else buffer
+        self._rows: list[FloatArray] = []  # embeddings, in pieces
+        self._codes: list[FloatArray] = []
         self._coder = CodeStream(encoder) if encoder.contract.codes else None
 
     @property
@@ -146,7 +143,7 @@ class SourceEmbedder:
         if not len(chunk):
             return
         if self._coder is not None:
-            self._kept.add_codes(self._coder.push(chunk))
+            self._codes.append(self._coder.push(chunk))
         self._frames.append(chunk)
         self._waiting += len(chunk)
         span = (self._block - 1) * self._stride + self._window
@@ -172,8 +169,8 @@ class SourceEmbedder:
         for begin in range(0, len(rest), self._block):
             self._embed(waiting, rest[begin : begin + self._block])
         if self._coder is not None:
-            self._kept.add_codes(self._coder.finish())
-        return Embedded(self._kept.joined(), self._kept.joined_codes(), frames)
+            self._codes.append(self._coder.finish())
+        return Embedded(np.concatenate(self._rows), np.concatenate(self._codes) if self._codes else None, frames)
 
     def _joined(self) -> FloatArray:
         if len(self._frames) != 1:
@@ -183,15 +180,15 @@ class SourceEmbedder:
     def _embed(self, frames: FloatArray, starts: Sequence[int]) -> None:
         first, last = starts[0], starts[-1] + self._window
         shifted = [start - first for start in starts]
-        self._kept.add(embed_windows(self._encoder, self._features, frames[first:last], shifted, self._output))
+        self._rows.append(embed_windows(self._encoder, self._features, frames[first:last], shifted, self._output))
         self._done += len(starts)
 
 
 class CodeStream:
     """Codes of frames that arrive in chunks; beyond the ends, the first and the last frame are repeated."""
 
-    def __init__(self, encoder: Encoder, domain: Domain = "continuous"):
-        self._encoder, self._domain = encoder, domain
+    def __init__(self, encoder: Encoder):
+        self._encoder = encoder
         self._reach = encoder.module.trunk.code_reach
         self._tail: FloatArray | None = None  # the last frames, which the codes to come need
 
@@ -202,8 +199,7 @@ class CodeStream:
 
     def finish(self) -> FloatArray:
         """(m, C) codes of the last frames."""
-        if self._tail is None:
-            raise EmptyVideoError("there is no frame to encode")
+        assert self._tail is not None, "a video without a frame is refused before"
         return self._encode(np.concatenate([self._tail, np.repeat(self._tail[-1:], self._reach, axis=0)]))
 
     @torch.inference_mode()
@@ -211,7 +207,7 @@ class CodeStream:
         self._tail = frames[max(0, len(frames) - 2 * self._reach) :]
         if len(frames) <= 2 * self._reach:
             return np.empty((0, self._encoder.contract.codes), np.float16)
-        codes = self._encoder.module.frame_codes(on_device(self._encoder, frames), self._domain)
+        codes = self._encoder.module.frame_codes(on_device(self._encoder, frames), "continuous")
         made: FloatArray = codes.cpu().numpy().astype(np.float16)
         return made
 
@@ -319,3 +315,50 @@ def _segment_frames(path: Path, contract: Contract, start: float, length: int) -
     """(length, 3, H, W) frames from a time on; a short video repeats its last one."""
     frames = sign_frames(path, contract, Segment(start, start + length / contract.fps))[:length]
     return np.concatenate([frames, np.repeat(frames[-1:], length - len(frames), axis=0)])
+
+
+def refine(encoder: Encoder, path: str | PathLike[str], coarse: Track, candidates: Iterable[int]) -> Windows:
+    """Coarse to fine: add all stride-1 windows next to candidate windows of a coarse track.
+
+    Args:
+        encoder: the one that made `coarse`.
+        path: the video.
+        coarse: a track with a stride above 1.
+        candidates: indices of windows in `coarse` that may be near a peak.
+    """
+    grid = coarse.grid
+    fine_starts = _neighbours(grid, candidates)
+    if len(fine_starts) == 0:
+        return Windows.of(coarse)
+    found = [_embed_run(encoder, path, run) for run in _runs(fine_starts, grid.window)]
+    starts = np.concatenate([grid.starts, fine_starts])
+    embeddings = np.concatenate([coarse.embeddings, *found])
+    order = np.argsort(starts, kind="stable")
+    times = grid.origin + (starts[order] + grid.window // 2) / grid.fps
+    return Windows(times, embeddings[order])
+
+
+def _neighbours(grid: Grid, candidates: Iterable[int]) -> NDArray[np.int64]:
+    """First frames of all windows within a stride of a candidate that are not in the coarse grid."""
+    last = max(0, grid.frames - grid.window)
+    wanted: set[int] = set()
+    for index in candidates:
+        start = int(grid.starts[index])
+        wanted.update(range(max(0, start - grid.stride + 1), min(last, start + grid.stride - 1) + 1))
+    return np.array(sorted(wanted.difference(grid.starts.tolist())), np.int64)
+
+
+def _runs(starts: NDArray[np.int64], window: int) -> list[NDArray[np.int64]]:
+    """Split sorted first frames where nothing is shared between neighbouring windows."""
+    return np.split(starts, np.flatnonzero(np.diff(starts) > window) + 1)
+
+
+def _embed_run(encoder: Encoder, path: str | PathLike[str], starts: NDArray[np.int64]) -> FloatArray:
+    """Decode the frames of one run once and embed its windows."""
+    contract = encoder.contract
+    first, last = int(starts[0]), int(starts[-1]) + contract.frames
+    frames = sign_frames(Path(path), contract, Segment(first / contract.fps, last / contract.fps))
+    missing = last - first - len(frames)
+    if missing > 0:  # a short video repeats its last frame
+        frames = np.concatenate([frames, np.repeat(frames[-1:], missing, axis=0)])
+    return embed_windows(encoder, window_features(encoder), frames, (starts - first).tolist())

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.errors import EncoderMismatchError, TrackError
+from signspot.types import Windows
 
 FloatArray = NDArray[np.floating[Any]]
 Scores = NDArray[np.float32]
@@ -136,7 +136,6 @@ class AlignmentMatcher:
         exemplars: NDArray[np.floating[Any]],
         scale: float,
         corrections: Scores | None = None,
-        steps: StepCosts = STEPS,
     ):
         """Match frames.
 
@@ -146,9 +145,8 @@ class AlignmentMatcher:
             exemplars: (V, L, C) frame codes of the rows of a gallery.
             scale: the cost of a path whose score is a half.
             corrections: (V,) to be added to the costs of each: above 0 for rows that are near to everything.
-            steps: what steps of a path cost, in units of `scale`.
         """
-        self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, steps.times(scale)
+        self._codes, self._exemplars, self._scale, self._steps = codes, exemplars, scale, STEPS.times(scale)
         self._corrections = np.zeros(len(exemplars), np.float32) if corrections is None else corrections
         self._delay = exemplars.shape[1] // 2  # frames from the middle of a path to its end, at the exemplar's own pace
         self._frame = float(times[1] - times[0]) if len(times) > 1 else 0.04

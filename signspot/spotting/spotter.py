@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import EstimateOptions, Source
-from signspot.embedding.refine import Windows, refine
-from signspot.embedding.tracks import SUFFIX, read_kept, read_track, track_entry, write_streamed
+from signspot.embedding.tracks import SUFFIX, keep_track, read_kept, read_track, track_entry
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.io.files import cache_folder, content_digest
 from signspot.io.progress import Progress, silent
@@ -26,7 +25,7 @@ from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTra
 from signspot.spotting.matching import cost_to_score, exemplar_scores, fitted, strength, warping_costs
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.track_search import SearchResult, TrackSearch, WordScores
-from signspot.types import Exemplar, Segment, Spotting, Track
+from signspot.types import Exemplar, Segment, Spotting, Track, Windows
 
 logger = logging.getLogger(__name__)
 
@@ -242,12 +241,12 @@ class Spotter:
             return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
         entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
         kept = replace(alone, cache=self.cache / "landmarks")
-        try:  # onto disk as it is made: memory never holds the track of a long video twice
-            write_streamed(entry, lambda buffer: embed(self.encoder, path, stride, progress, kept, buffer))
-            return replace(read_kept(entry), video=fspath(source))
+        track = embed(self.encoder, path, stride, progress, kept)
+        try:
+            keep_track(track, entry)
         except OutputError as error:
             logger.warning("the cache cannot be used: %s", error)
-        return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
+        return replace(track, video=fspath(source))
 
     def _kept_track(self, source: str | PathLike[str], stride: int) -> Track | None:
         """The track of a file out of the cache; None where it is not there."""
@@ -288,13 +287,10 @@ class Spotter:
         """The windows of a coarse track, and all windows around its candidates."""
         if not isinstance(source, str | PathLike) or Path(source).suffix == SUFFIX:
             raise OptionsError("refine needs the video itself, not a track. Give the video, or a track with stride 1.")
-        coarse = replace(
-            options,
-            threshold=max(0.0, self.threshold(options, len(gallery.words)) - options.margin),
-            top=None,
-            overlap=1.0,
-        )
-        coarse = replace(coarse, false_alarms_per_hour=None, match="embedding")
+        from signspot.embedding.windows import refine  # PyTorch
+
+        least = max(0.0, self.threshold(options, len(gallery.words)) - options.margin)
+        coarse = replace(options, threshold=least, false_alarms_per_hour=None, match="embedding", top=None, overlap=1.0)
         candidates = self._search(track, Windows.of(track), gallery, coarse).run(gallery).spottings
         indices = {track.grid.nearest(spotting.time) for spotting in candidates}
         return refine(self.encoder, source, track, sorted(indices))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.errors import TrackError
 from signspot.io import html
 from signspot.spotting.decision import decide, least_score
@@ -26,7 +25,7 @@ from signspot.spotting.false_alarms import (
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, strength
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
-from signspot.types import Segment, Spotting, Track
+from signspot.types import Segment, Spotting, Track, Windows
 
 _SHOWN_WORDS = 12  # in a notebook, those that were found first
 _HELD = 5_000_000  # time steps × words whose curves are held in memory at once: 60 MB

@@ -20,7 +20,6 @@ from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import LeastConfidence
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import Bags
@@ -32,7 +31,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import TrackSearch
 from signspot.training.configuration import check_numbers
 from signspot.training.items import SubtitlesOfVideos, read_words
-from signspot.types import Grid, Label, Segment, Track
+from signspot.types import Grid, Label, Segment, Track, Windows
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from signspot.embedding.tracks import EmbeddingBuffer, read_arrays, read_track, write_streamed, write_track
+from signspot.embedding.tracks import read_arrays, read_track, write_track
 from signspot.errors import FormatError, OutputError, TrackError
 from signspot.types import Grid, Track
 
@@ -61,58 +61,18 @@ def test_an_unwritable_place_is_said(track: Track, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == ""
 
 
-def test_a_track_that_is_streamed_to_disk_reads_back_equal(track: Track, tmp_path: Path) -> None:
-    def embed(buffer: EmbeddingBuffer) -> Track:
-        for start in range(0, 30, 7):
-            buffer.add(track.embeddings[start : start + 7])
-        joined = buffer.joined()
-        assert isinstance(joined, np.memmap)
-        return Track(joined, track.grid, track.encoder, track.video, track.source)
-
-    write_streamed(tmp_path / "streamed.safetensors", embed)
-    again = read_track(tmp_path / "streamed.safetensors")
-    assert (again.embeddings == track.embeddings).all()
-    assert (again.grid, again.encoder, again.video, again.source) == (track.grid, "0123", "näws.mp4", "digest")
-
-
-def test_a_stream_that_breaks_off_leaves_nothing(track: Track, tmp_path: Path) -> None:
-    def embed(buffer: EmbeddingBuffer) -> Track:
-        buffer.add(track.embeddings)
-        raise TrackError("broken off")
-
-    with pytest.raises(TrackError):
-        write_streamed(tmp_path / "t.safetensors", embed)
-    assert not list(tmp_path.iterdir())
-
-
 def coded(track: Track) -> Track:
     codes = np.random.default_rng(1).normal(size=(73, 5)).astype(np.float16)
     return replace(track, codes=codes)
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_frame_codes_are_kept_beside_the_embeddings(track: Track, tmp_path: Path, streamed: bool) -> None:
+def test_frame_codes_are_kept_beside_the_embeddings(track: Track, tmp_path: Path) -> None:
     made, path = coded(track), tmp_path / "t.safetensors"
-    assert made.codes is not None
-    codes = made.codes
-
-    def embed(buffer: EmbeddingBuffer) -> Track:
-        for start in range(0, 73, 10):  # they arrive by turns
-            buffer.add(made.embeddings[start // 2 : start // 2 + 5])
-            buffer.add_codes(codes[start : start + 10])
-        kept = buffer.joined_codes()
-        assert isinstance(kept, np.memmap)
-        assert (kept == codes).all()
-        return replace(made, embeddings=buffer.joined()[:30])
-
-    if streamed:
-        write_streamed(path, embed)
-    else:
-        write_track(made, path)
+    write_track(made, path)
     again = read_track(path)
     assert again.codes is not None
     assert again.codes.dtype == np.float16
-    assert (again.codes == codes).all()
+    assert (again.codes == made.codes).all()
     assert [file.name for file in tmp_path.iterdir()] == ["t.safetensors"]
 
 
@@ -125,17 +85,10 @@ def test_a_track_has_one_code_per_frame(track: Track) -> None:
         replace(track, codes=spoilt)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_track_is_as_readable_as_other_files(track: Track, tmp_path: Path, streamed: bool) -> None:
-    def embed(buffer: EmbeddingBuffer) -> Track:
-        buffer.add(track.embeddings)
-        return track
-
+def test_a_track_is_as_readable_as_other_files(track: Track, tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        path = tmp_path / "t.safetensors"
-        write_streamed(path, embed) if streamed else write_track(track, path)
+        path = write_track(track, tmp_path / "t.safetensors")
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o640
@@ -165,19 +118,8 @@ def test_a_grid_that_makes_no_sense_is_told(
         read_track(path)
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_one_changed_bit_of_the_data_is_told(track: Track, tmp_path: Path, *, streamed: bool) -> None:
-    path = tmp_path / "t.safetensors"
-
-    def embed(buffer: EmbeddingBuffer) -> Track:
-        buffer.add(track.embeddings.astype(np.float16))
-        return track
-
-    if streamed:
-        write_streamed(path, embed)
-    else:
-        write_track(track, path)
-    read_track(path)
+def test_one_changed_bit_of_the_data_is_told(track: Track, tmp_path: Path) -> None:
+    path = write_track(track, tmp_path / "t.safetensors")
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)

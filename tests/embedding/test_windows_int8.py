@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.embedding.refine import refine
 from signspot.embedding.tracks import read_track
-from signspot.embedding.windows import embed, read_examples
+from signspot.embedding.windows import embed, read_examples, refine
 from signspot.errors import OptionsError
 from signspot.models.backends import find_backend
 from signspot.models.checkpoints import load_encoder, save_encoder
@@ -24,7 +23,7 @@ SIDE = 32
 IN_ANOTHER_PROCESS = """
 import sys
 import numpy as np
-from signspot.embedding.refine import refine
+from signspot.embedding.windows import refine
 from signspot.embedding.tracks import write_track
 from signspot.embedding.windows import embed
 from signspot.models.checkpoints import load_encoder

@@ -13,7 +13,6 @@ import torch
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import SignTruth, write_records
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.errors import OptionsError
 from signspot.evaluation.corpus import (
     LOWEST,
@@ -32,7 +31,7 @@ from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult, TrackSearch
 from signspot.training.items import Item
-from signspot.types import Exemplar, Grid, Label, LabelSource, Segment, Spotting, Track
+from signspot.types import Exemplar, Grid, Label, LabelSource, Segment, Spotting, Track, Windows
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.opened import counting

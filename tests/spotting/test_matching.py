@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.errors import EncoderMismatchError, TrackError
 from signspot.spotting import matching
 from signspot.spotting.matching import (
@@ -18,7 +17,7 @@ from signspot.spotting.matching import (
     path_starts,
     warping_costs,
 )
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Windows
 
 STEPS = StepCosts((0.2, 0.0, 0.1))
 # A squared distance of codes of size s is a sum of float32 products, wrong by some 1e-7 s²; its root, near 0, by 1e-3.

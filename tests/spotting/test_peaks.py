@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.refine import Windows
 from signspot.spotting import peaks as module
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, Matcher, half_height_spans, strength
 from signspot.spotting.peaks import Peaks, curve_blocks, peaks_of_curves, prominent, suppress, widened
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Windows
 
 curves = arrays(np.float64, st.integers(1, 80), elements=st.floats(0, 1, width=16))
 
