@@ -17,8 +17,8 @@ import numpy as np
 from signspot.corpus.corpus import FORMAT, VERSION, Corpus, CorpusVideo, Layout, open_corpus, video_as_json, write_json
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.corpus.truth import SignTruth, Splits, split_words, write_records, write_splits
-from signspot.dictionary.dictionary import Contents
-from signspot.dictionary.json_file import write_json as write_dictionary
+from signspot.dictionary.dictionary import Dictionary
+from signspot.dictionary.json_file import save_dictionary
 from signspot.errors import OptionsError
 from signspot.evaluation.streams import STREAM_SIGNS, Stream, make_streams, placed
 from signspot.landmarks.pose_file import write_landmarks
@@ -168,7 +168,7 @@ def _write_dictionary(layout: Layout, clips: Sequence[IsolatedClip]) -> None:
         name = f"{clip.word}-{number}"
         path = write_landmarks(clip.landmarks, layout.exemplar(name))
         exemplars.append(Exemplar(clip.word, name, path, signer=clip.signer))
-    write_dictionary(Contents(tuple(exemplars)), layout.dictionary)
+    save_dictionary(Dictionary(exemplars), layout.dictionary)
 
 
 def main() -> None:

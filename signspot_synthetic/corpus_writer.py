@@ -11,8 +11,8 @@ import numpy as np
 
 from signspot.corpus.corpus import FORMAT, VERSION, Corpus, CorpusVideo, Layout, open_corpus, video_as_json, write_json
 from signspot.corpus.truth import write_records, write_splits
-from signspot.dictionary.dictionary import Contents
-from signspot.dictionary.json_file import write_json as write_dictionary
+from signspot.dictionary.dictionary import Contents, Dictionary
+from signspot.dictionary.json_file import save_dictionary
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.checks import parse_json
 from signspot.io.files import clean_up, explain_write_failure
@@ -220,6 +220,5 @@ def _write_dictionaries(corpus: CorpusPlan, layout: Layout) -> None:
             )
             for plan in corpus.exemplars
         )
-        write_dictionary(
-            Contents(exemplars, synonyms=synonyms), layout.dictionary_video if video else layout.dictionary
-        )
+        dictionary = Dictionary(Contents(exemplars, synonyms=synonyms))
+        save_dictionary(dictionary, layout.dictionary_video if video else layout.dictionary)

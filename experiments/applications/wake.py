@@ -131,8 +131,9 @@ def find_peaks(spotter: Spotter, sign: WakeSign, track: Track) -> list[WakePeak]
     """Peaks that a detector finds in the frame codes of a track."""
     assert track.codes is not None, "an encoder with frame codes"
     detector = WakeDetector(sign, alignment_scale(spotter.encoder), decoys_of(spotter.encoder), track.grid.fps)
-    codes = np.asarray(track.codes, np.float32)
-    return detector.over(codes, [track.grid.origin + frame / track.grid.fps for frame in range(len(codes))])
+    codes, grid = np.asarray(track.codes, np.float32), track.grid
+    peaks = (detector.step(code, grid.origin + frame / grid.fps) for frame, code in enumerate(codes))
+    return [peak for peak in peaks if peak is not None]
 
 
 def enrol_words(signing: Signing, background_hours: float = 0.3) -> Iterator[tuple[str, str, WakeSign]]:

@@ -16,7 +16,6 @@ from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownW
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
 from signspot.plots.report import clips, heading, paragraph, write_page
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 
@@ -68,7 +67,6 @@ def find_faux_amis(
     first: Dictionary,
     second: Dictionary,
     options: FauxAmisOptions | None = None,
-    spotting: SpotOptions | None = None,
     progress: Progress = silent,
 ) -> FauxAmis:
     """Find signs of two languages that look the same: each is the other's nearest, and near enough.
@@ -78,7 +76,6 @@ def find_faux_amis(
         first: a dictionary.
         second: a dictionary of another language.
         options: how near, which words, and which words translate which; without, words that are written alike do.
-        spotting: whether mirrored exemplars count.
         progress: receives the exemplars that are embedded.
 
     Raises:
@@ -94,8 +91,8 @@ def find_faux_amis(
     wanted = first.select(chosen.words) if chosen.words else first
     total = len(wanted.exemplars) + len(second.exemplars)
     galleries = (
-        spotter.gallery(wanted, spotting, lambda done, _: progress(done, total)),
-        spotter.gallery(second, spotting, lambda done, _: progress(len(wanted.exemplars) + done, total)),
+        spotter.gallery(wanted, progress=lambda done, _: progress(done, total)),
+        spotter.gallery(second, progress=lambda done, _: progress(len(wanted.exemplars) + done, total)),
     )
     return compare_galleries(spotter, *galleries, chosen)
 

@@ -340,7 +340,6 @@ def give_feedback(
     clip: Source,
     word: str,
     dictionary: Dictionary,
-    options: SpotOptions | None = None,
     progress: Progress = silent,
 ) -> Feedback:
     """Compare a learner's clip with the word that was meant, and with the others of a dictionary.
@@ -350,7 +349,6 @@ def give_feedback(
         clip: one sign: a video path, a `.pose` path or landmarks.
         word: what was meant.
         dictionary: with the word and those that it may be confused with.
-        options: whether mirrored exemplars count.
         progress: receives the exemplars that are embedded.
 
     Raises:
@@ -360,20 +358,16 @@ def give_feedback(
     """
     meant = dictionary.resolve(word)
     sign = read_sign(spotter, clip)  # a clip without hands is refused before anything is embedded
-    gallery = spotter.gallery(dictionary, options, progress)
-    return feedback_on(spotter, (clip, sign), meant[0], gallery, options)
+    return feedback_on(spotter, (clip, sign), meant[0], spotter.gallery(dictionary, progress=progress))
 
 
-def feedback_on(
-    spotter: Spotter, clip: tuple[Source, Frames], word: str, gallery: Gallery, options: SpotOptions | None = None
-) -> Feedback:
+def feedback_on(spotter: Spotter, clip: tuple[Source, Frames], word: str, gallery: Gallery) -> Feedback:
     """As `give_feedback`, with a gallery that was made before and a clip with the features of its sign."""
-    chosen = options or SpotOptions()
     if word not in gallery.words:
         raise UnknownWordError(word, gallery.words)
     source, sign = clip
-    views = ExemplarEmbedder(spotter.encoder, spotter.cache, chosen.seed).embed_source(source)
-    matches = spotter.identify_views(views, gallery, chosen)
+    views = ExemplarEmbedder(spotter.encoder, spotter.cache).embed_source(source)
+    matches = spotter.identify_views(views, gallery, SpotOptions())
     rank = next(number for number, match in enumerate(matches, 1) if match.word == word)
     match = matches[rank - 1]
     exemplars = _signs_of(spotter, gallery, match)

@@ -17,6 +17,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape
@@ -38,7 +39,6 @@ from signspot.io.checks import parse_json
 from signspot.io.files import DIGESTS, atomic_write, cache_folder, content_digest
 from signspot.io.text import read_text
 from signspot.landmarks.cache import PARTS
-from signspot.types import Spotting
 from signspot.video import MEDIA_SUFFIXES
 
 OUT_OF_REACH = (
@@ -71,7 +71,7 @@ class Step:
     """Things that go together, and how they go."""
 
     removals: tuple[Removal, ...]
-    act: Callable[[], None]
+    act: Callable[[], object]
 
 
 class Person:
@@ -146,7 +146,9 @@ class _KeptFolders:
             contents.runs += [path] if STORE_FILE in names else []
             contents.served += [path] if own_folder in folders else []
             contents.tensors += [path / file for file in sorted(names) if file.endswith(SUFFIX)]
-            contents.features += [p for p in map(path.joinpath, sorted(names)) if _is_features(p.name)]
+            contents.features += [
+                path / file for file in sorted(names) if _FEATURES.fullmatch(file) or _EXEMPLARS.fullmatch(file)
+            ]
             if "stages" in folders:
                 contents.labels += [path / file for file in sorted(names) if re.fullmatch(r"labels-.+\.jsonl", file)]
         return contents
@@ -155,10 +157,6 @@ class _KeptFolders:
     def is_known(self) -> bool:
         """Whether signspot made the folder, or one below; tracks alone may lie among a person's own files."""
         return any((self.dictionaries, self.corpora, self.runs, self.served, self.features, self.labels))
-
-
-def _is_features(name: str) -> bool:
-    return bool(_FEATURES.fullmatch(name) or _EXEMPLARS.fullmatch(name))
 
 
 def forget(
@@ -253,7 +251,7 @@ def _in_dictionary(person: Person, folder: Path) -> Iterator[Step]:
     shared = {exemplar.path for exemplar in remaining}
     media = [e.path for e in gone if e.path is not None and e.path.is_file() and e.path not in shared]
     removals = [Removal("exemplar", f"{folder / DICTIONARY_FILE}: {exemplar.id}") for exemplar in gone]
-    yield Step(tuple(removals), partial(save_dictionary, rest, folder))  # type: ignore[arg-type]
+    yield Step(tuple(removals), partial(save_dictionary, rest, folder))
     names = {path.relative_to(folder).as_posix() for path in media if path.is_relative_to(folder)}
     yield from remove_lines(folder / MANIFEST, lambda row: row.get("name") in names)
     yield from map(remove_file, media)
@@ -297,11 +295,9 @@ def _without(value: Any, names: set[str]) -> Any:
     """JSON without names in its lists."""
     if isinstance(value, dict):
         return {key: _without(entry, names) for key, entry in value.items()}
-    return (
-        [entry for entry in value if not (isinstance(entry, str) and entry in names)]
-        if isinstance(value, list)
-        else value
-    )
+    if isinstance(value, list):
+        return [entry for entry in value if not (isinstance(entry, str) and entry in names)]
+    return value
 
 
 def _in_store(person: Person, address: str | Path) -> Iterator[Step]:
@@ -323,13 +319,8 @@ def _in_cache(person: Person, cache: Path) -> Iterator[Step]:
     """Entries are named by the content of their video; of a video that is gone, tracks still know the name."""
     entries = [(part, path) for part, suffix in PARTS.items() for path in sorted((cache / part).rglob(f"*{suffix}"))]
     for part, path in entries:
-        if part == "tracks":
-            try:
-                named = track_source(path) in person.names
-            except SignspotError:
-                named = False
-            if named:
-                person.digests.add(path.name.partition("-")[0])
+        if part == "tracks" and _source_of(path) in person.names:
+            person.digests.add(path.name.partition("-")[0])
     for part, path in entries:
         if path.name.partition("-")[0] in person.digests:
             yield Step((Removal(f"cached {part}", str(path)),), partial(path.unlink, missing_ok=True))
@@ -427,6 +418,7 @@ def in_file(person: Person, path: Path) -> Iterator[Step]:
 
 
 def _source_of(path: Path) -> str:
+    """The video of a track; "" where the file is none."""
     try:
         return track_source(path)
     except SignspotError:
@@ -449,26 +441,24 @@ def _in_spottings(person: Person, path: Path) -> Iterator[Step]:
             raise FormatError(
                 f"{path} holds {len(spottings) - len(remaining)} spottings of it, and pickles are not written"
             )
-        yield Step((removal,), partial(_write_again, remaining, path))
-
-
-def _write_again(spottings: list[Spotting], path: Path) -> None:
-    write(spottings, path)
+        yield Step((removal,), partial(write, remaining, path))
 
 
 def _in_archive(person: Person, path: Path) -> Iterator[Step]:
     """Members whose content, or name, is that of the person's files; the archive is written again without them."""
-    try:
+    with _archive_errors(path):
         gone = [name for name, read in _members(path) if _is_persons_member(person, name, read)]
-    except _DAMAGED as error:
-        raise _damaged(path, error) from error
     if gone:
         removals = tuple(Removal("member", f"{path}: {name}") for name in gone)
-        yield Step(removals, partial(_rewrite_archive, path, set(gone)))
+        yield Step(removals, partial(_without_members, path, set(gone)))
 
 
-def _damaged(path: Path, error: Exception) -> FormatError:
-    return FormatError(f"{path} is no archive that can be read, or it is damaged ({error!s:.200})")
+@contextmanager
+def _archive_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGED as error:
+        raise FormatError(f"{path} is no archive that can be read, or it is damaged ({error!s:.200})") from error
 
 
 def _members(path: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None]]]:
@@ -503,15 +493,8 @@ def _is_persons_member(person: Person, name: str, read: Callable[[], IO[bytes] |
     return any(digest.hexdigest().startswith(prefix) for prefix in person.digests)
 
 
-def _rewrite_archive(path: Path, gone: set[str]) -> None:
-    try:
-        _without_members(path, gone)
-    except _DAMAGED as error:
-        raise _damaged(path, error) from error
-
-
 def _without_members(path: Path, gone: set[str]) -> None:
-    with atomic_write(path) as temporary:
+    with _archive_errors(path), atomic_write(path) as temporary:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as old, zipfile.ZipFile(temporary, "w") as new:
                 for member in old.infolist():

@@ -239,11 +239,6 @@ class OnlineAlignment:
         row = int(scores.argmax())
         return float(scores[row]), row
 
-    def over(self, codes: Floats) -> Floats:
-        """(T, C) codes of a whole file to (V, T): the score of the best path of every row that ends at each frame."""
-        costs = path_costs(codes, self.codes, STEPS.times(self.scale))
-        return np.asarray(cost_to_score(costs + self._corrections[:, None], self.scale), np.float32)
-
 
 class WakeDetector:
     """Takes frame codes as they come and says when the sign was seen; its memory is bounded."""
@@ -276,23 +271,6 @@ class WakeDetector:
         self._codes.append(code)
         best = self._sure(*self._costs.step(code), time)
         return None if best is None else self._verified(best, np.stack(self._codes), time)
-
-    def over(self, codes: Floats, times: Sequence[float]) -> list[WakePeak]:
-        """The peaks of a whole file: as `step` gives them for (T, C) codes one by one, with all frames aligned at once.
-
-        Args:
-            codes: of every frame.
-            times: of every frame, in seconds.
-        """
-        self.reset()
-        length, peaks = self._codes.maxlen or 0, list[WakePeak]()
-        scores = self._costs.over(codes)
-        rows, best = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
-        for frame, time in enumerate(times):
-            sure = self._sure(best[frame], rows[frame], time)
-            peak = sure and self._verified(sure, codes[max(0, frame + 1 - length) : frame + 1], time)
-            peaks += [peak] if peak else []
-        return peaks
 
     def _sure(self, score: float, row: int, time: float) -> tuple[float, float, int] | None:
         """Take the best score of the next frame; give time, score and row of a peak that is sure by now."""

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,8 +63,7 @@ class Connections:
         self._opener = urllib.request.OpenerDirector()  # http and https only: no file:, ftp: or data:
         for handler in (
             urllib.request.ProxyHandler(),
-            _Http(self),
-            _Https(self),
+            _Handler(self.admit),
             urllib.request.UnknownHandler(),
             urllib.request.HTTPErrorProcessor(),
             urllib.request.HTTPDefaultErrorHandler(),
@@ -131,46 +131,41 @@ class _FewRedirects(urllib.request.HTTPRedirectHandler):
     max_repeats = 2
 
 
-class _Http(urllib.request.HTTPHandler):
-    def __init__(self, connections: Connections):
+class _Admitted(http.client.HTTPConnection):
+    """A connection that may say nothing before it is admitted."""
+
+    def __init__(self, *args: Any, admit: Callable[[socket.socket], None], **options: Any):
+        super().__init__(*args, **options)
+        self._admit = admit
+
+    def connect(self) -> None:
+        """Connect, and close again where the address is refused."""
+        super().connect()
+        try:
+            self._admit(self.sock)
+        except RefusedHostError:
+            self.close()
+            raise
+
+
+class _AdmittedHttps(_Admitted, http.client.HTTPSConnection):
+    """The same, encrypted."""
+
+
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens http and https by connections that are admitted."""
+
+    def __init__(self, admit: Callable[[socket.socket], None]):
         super().__init__()
-        self._connections = connections
+        self._admit = admit
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         """Open a request of the scheme http."""
-        connections = self._connections
-
-        class Connection(http.client.HTTPConnection):
-            def connect(self) -> None:
-                super().connect()
-                _admit(connections, self)
-
-        return self.do_open(Connection, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, connections: Connections):
-        super().__init__()
-        self._connections = connections
+        return self.do_open(partial(_Admitted, admit=self._admit), req)
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         """Open a request of the scheme https."""
-        connections = self._connections
-
-        class Connection(http.client.HTTPSConnection):
-            def connect(self) -> None:
-                super().connect()
-                _admit(connections, self)
-
-        return self.do_open(Connection, req)
-
-
-def _admit(connections: Connections, connection: http.client.HTTPConnection) -> None:
-    try:
-        connections.admit(connection.sock)
-    except RefusedHostError:
-        connection.close()
-        raise
+        return self.do_open(partial(_AdmittedHttps, admit=self._admit), req)
 
 
 _CHUNK = 1 << 16
@@ -558,7 +553,30 @@ def fetch(
         OutputError: the folder cannot be written, or another process fetches into it.
     """
     with _alone(folder):
-        return _fetch(downloads, folder, options, progress)
+        downloader = Downloader(options)
+        manifest = read_manifest(folder)
+        fetched: list[Path] = []
+        kept: list[Path] = []
+        problems: list[LeftOut] = []
+        for done, download in enumerate(downloads):
+            progress(done, len(downloads))
+            name = safe_path(download.name)
+            try:
+                target = path_inside(folder, name, "the file")
+                if _is_there(target, manifest.get(name), download):
+                    kept.append(target)
+                    continue
+                _refuse_player_page(download.url, target)
+                digest = downloader.fetch(download, target, video_problem)
+            except (DownloadError, FormatError) as error:
+                problems.append(LeftOut(folder / name, str(error)))
+                logger.info("not fetched: %s", error)
+                continue
+            when = datetime.now(UTC).isoformat(timespec="seconds")
+            add_to_manifest(folder, Fetched(name, download.url, target.stat().st_size, digest, when))
+            fetched.append(target)
+        progress(len(downloads), len(downloads))
+    return FetchReport(tuple(fetched), tuple(kept), tuple(problems))
 
 
 @contextmanager
@@ -572,35 +590,6 @@ def _alone(folder: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise OutputError(explain_write_failure(folder / _LOCK, error)) from error
-
-
-def _fetch(
-    downloads: Sequence[Download], folder: Path, options: DownloadOptions | None, progress: Progress
-) -> FetchReport:
-    downloader = Downloader(options)
-    manifest = read_manifest(folder)
-    fetched: list[Path] = []
-    kept: list[Path] = []
-    problems: list[LeftOut] = []
-    for done, download in enumerate(downloads):
-        progress(done, len(downloads))
-        name = safe_path(download.name)
-        try:
-            target = path_inside(folder, name, "the file")
-            if _is_there(target, manifest.get(name), download):
-                kept.append(target)
-                continue
-            _refuse_player_page(download.url, target)
-            digest = downloader.fetch(download, target, video_problem)
-        except (DownloadError, FormatError) as error:
-            problems.append(LeftOut(folder / name, str(error)))
-            logger.info("not fetched: %s", error)
-            continue
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        add_to_manifest(folder, Fetched(name, download.url, target.stat().st_size, digest, when))
-        fetched.append(target)
-    progress(len(downloads), len(downloads))
-    return FetchReport(tuple(fetched), tuple(kept), tuple(problems))
 
 
 def fetch_dictionary(

@@ -129,7 +129,7 @@ def _contents(path: Path) -> Contents:
 
 
 def save_dictionary(dictionary: Dictionary, folder: str | os.PathLike[str]) -> Path:
-    """Write `dictionary.json` for media that lie in `folder` already; see `build` to copy them there.
+    """Write `dictionary.json` and the embeddings for media that lie in `folder` already; `build` copies them there.
 
     Returns:
         The path of `dictionary.json`.
@@ -138,16 +138,7 @@ def save_dictionary(dictionary: Dictionary, folder: str | os.PathLike[str]) -> P
         DictionaryError: an exemplar's file is not in the folder.
         OutputError: the folder cannot be written.
     """
-    return write_json(dictionary.contents, Path(folder))
-
-
-def write_json(contents: Contents, folder: Path) -> Path:
-    """Write `dictionary.json` and the embeddings, atomically.
-
-    Raises:
-        DictionaryError: an exemplar's file is not in the folder.
-        OutputError: the folder cannot be written.
-    """
+    contents, folder = dictionary.contents, Path(folder)
     relative = {e.id: _relative(folder, e) for e in contents.exemplars if e.path is not None}
     embeddings, places = write_embeddings(contents.exemplars, folder)
     words: dict[str, dict[str, Any]] = {}

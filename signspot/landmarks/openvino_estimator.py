@@ -39,6 +39,8 @@ from signspot.landmarks.networks import (
 )
 from signspot.video.reader import Frame
 
+_SPEED_CUTOFF = 1.0  # hertz
+
 
 class LowPass:
     """Follows values slowly: each step takes a share `alpha` of the new value."""
@@ -55,8 +57,8 @@ class LowPass:
 class OneEuro:
     """Smooths what stands still and follows what moves (Casiez et al. 2012), each number on its own."""
 
-    def __init__(self, min_cutoff: float, beta: float, derivative_cutoff: float = 1.0) -> None:
-        self._min_cutoff, self._beta, self._derivative_cutoff = min_cutoff, beta, derivative_cutoff
+    def __init__(self, min_cutoff: float, beta: float) -> None:
+        self._min_cutoff, self._beta = min_cutoff, beta
         self._values, self._speeds = LowPass(), LowPass()
         self._raw: Floats | None = None
 
@@ -70,7 +72,7 @@ class OneEuro:
         """
         speed = np.zeros_like(values) if self._raw is None else (values - self._raw) / np.float32(scale * seconds)
         self._raw = values
-        smooth = self._speeds.step(speed, _share(self._derivative_cutoff, seconds))
+        smooth = self._speeds.step(speed, _share(_SPEED_CUTOFF, seconds))
         cutoff = np.float32(self._min_cutoff) + np.float32(self._beta) * np.abs(smooth)
         return self._values.step(values, _share(cutoff, seconds))
 

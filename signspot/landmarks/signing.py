@@ -1,4 +1,4 @@
-"""Leading hand of a signer, so that a left-handed signer can be compared with right-handed exemplars."""
+"""Signing in landmarks: whether there is any, where the sign of an exemplar is, and which hand leads."""
 
 from typing import Literal
 
@@ -114,8 +114,9 @@ def shoulder_width(landmarks: Landmarks) -> float:
     return max(0.02, float(np.median(np.hypot(across[:, 0] * landmarks.aspect, across[:, 1]))))
 
 
-def _steady(locations: NDArray[np.float32], reach: int = 2) -> NDArray[np.float32]:
-    """Take the median of (T, 2, 2) locations over ±`reach` frames, against jitter; NaN stays NaN."""
+def _steady(locations: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Take the median of (T, 2, 2) locations over ±2 frames, against jitter; NaN stays NaN."""
+    reach = 2
     ends = np.repeat(locations[:1], reach, axis=0), np.repeat(locations[-1:], reach, axis=0)
     around = np.sort(sliding_window_view(np.concatenate([ends[0], locations, ends[1]]), 2 * reach + 1, axis=0), axis=-1)
     count = np.isfinite(around).sum(axis=-1)

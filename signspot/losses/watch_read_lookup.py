@@ -71,7 +71,18 @@ class Batch:
 
     def foreground_only(self) -> "Batch":
         """Labelled clips and their words' exemplars: what there is without subtitles."""
-        rows, columns = self.is_foreground, self.exemplar_foreground
+        return self._part(self.is_foreground, self.exemplar_foreground)
+
+    def one_exemplar_an_item(self) -> "Batch":
+        """Labelled clips, and of each item the first exemplar of its labelled word."""
+        fore = self.foreground_only()
+        position = torch.arange(len(fore.exemplar_item), device=fore.exemplar_item.device)
+        same = fore.exemplar_item[:, None] == fore.exemplar_item
+        first = (same & (position < position[:, None])).sum(dim=1) == 0
+        return fore._part(torch.ones_like(fore.clip_item, dtype=torch.bool), first)
+
+    def _part(self, rows: Tensor, columns: Tensor) -> "Batch":
+        """Some clips and some exemplars, by masks."""
         return Batch(
             self.clips[rows],
             self.clip_item[rows],
@@ -81,23 +92,6 @@ class Batch:
             self.exemplar_word[columns],
             self.exemplar_foreground[columns],
             None if self.compared is None else self.compared[rows][:, columns],
-        )
-
-    def one_exemplar_an_item(self) -> "Batch":
-        """Labelled clips, and of each item the first exemplar of its labelled word."""
-        fore = self.foreground_only()
-        position = torch.arange(len(fore.exemplar_item), device=fore.exemplar_item.device)
-        same = fore.exemplar_item[:, None] == fore.exemplar_item
-        first = (same & (position < position[:, None])).sum(dim=1) == 0
-        return Batch(
-            fore.clips,
-            fore.clip_item,
-            fore.clip_word,
-            fore.exemplars[first],
-            fore.exemplar_item[first],
-            fore.exemplar_word[first],
-            fore.exemplar_foreground[first],
-            None if fore.compared is None else fore.compared[:, first],
         )
 
 

@@ -6,22 +6,14 @@ the files. From then on an encoder comes from that note; its network is built wh
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    import torch
-
-    from signspot.models.sign_encoder import SignEncoder
 import json
 import logging
-from dataclasses import asdict
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from signspot.errors import CheckpointError, OutputError, SignspotError
 from signspot.io.checks import parse_json
@@ -29,8 +21,9 @@ from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.version import VERSION
 
 if TYPE_CHECKING:
-    from signspot.models.sign_encoder import SignEncoder
+    import torch
 
+    from signspot.models.sign_encoder import SignEncoder
 
 Kind = Literal["rgb", "landmarks"]
 PUBLISHED = "model.safetensors"  # the weights in a folder as Hugging Face lays it out

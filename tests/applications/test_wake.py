@@ -86,21 +86,6 @@ def test_the_sign_is_told_soon_after_it(spotter: Spotter, stream: Stream, sign: 
     assert len(waiting._buffer) <= 60, "memory is bounded"
 
 
-def test_a_whole_file_gives_the_peaks_of_its_frames(spotter: Spotter, stream: Stream, sign: WakeSign) -> None:
-    track = spotter.embed(stream[0])
-    assert track.codes is not None
-    codes, times = np.asarray(track.codes, np.float32), [frame / 25 for frame in range(len(track.codes))]
-    for chosen in (sign, replace(sign, threshold=0.1, negatives=sign.negatives[:0])):
-        one, other = (WakeDetector(chosen, alignment_scale(spotter.encoder), None, 25.0) for _ in range(2))
-        told = [peak for peak in map(one.step, codes, times) if peak is not None]
-        at_once = other.over(codes, times)
-        assert told
-        assert [(peak.time, peak.row) for peak in told] == [(peak.time, peak.row) for peak in at_once]
-        for mine, theirs in zip(told, at_once, strict=True):
-            assert abs(mine.score - theirs.score) < 1e-5
-            assert np.allclose(mine.codes, theirs.codes, atol=1e-5)
-
-
 def test_a_sign_that_is_held_is_one_event() -> None:
     gallery = Gallery.of([Exemplar("w", "1")], np.eye(1, dtype=np.float32), np.zeros((1, 1, 2, 1), np.float32))
     bare = WakeSign(gallery, 0.5, 0.0, 0, (), np.empty((0, 0, 0), np.float32))
@@ -115,7 +100,7 @@ def test_a_sign_that_is_held_is_one_event() -> None:
         scores = np.array([0.2] * 5 + course + [0.2] * 20)
         codes = ((1 / scores - 1) ** 0.25)[:, None].astype(np.float32)  # distances that score so, by a scale of 1
         detector = WakeDetector(bare, 1.0, None, 25.0)
-        told[name] = len(detector.over(codes, [frame / 25 for frame in range(len(codes))]))
+        told[name] = sum(detector.step(code, frame / 25) is not None for frame, code in enumerate(codes))
     assert told == {"held": 1, "again": 2, "soon": 1, "better": 2}
 
 

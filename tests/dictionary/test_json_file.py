@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.dictionary.dictionary import Contents
-from signspot.dictionary.json_file import read_json, write_json
+from signspot.dictionary.dictionary import Contents, Dictionary
+from signspot.dictionary.json_file import read_json, save_dictionary
 from signspot.errors import DictionaryError, FormatError
 from signspot.io.checks import path_inside
 from signspot.types import Exemplar, Segment
@@ -58,7 +58,7 @@ def contents(draw: st.DrawFn) -> Contents:
 @given(written=contents())
 def test_what_is_written_is_read(written: Contents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    read = read_json(write_json(written, Path("home")))
+    read = read_json(save_dictionary(Dictionary(written), Path("home")))
     assert read.exemplars == written.exemplars
     assert (read.synonyms, read.normalised, read.links) == (written.synonyms, written.normalised, written.links)
     for one, other in zip(read.exemplars, written.exemplars, strict=True):
@@ -107,7 +107,7 @@ class TestStayingInside:
 
     def test_media_elsewhere_are_not_written(self, tmp_path: Path) -> None:
         with pytest.raises(DictionaryError):
-            write_json(Contents((Exemplar("a", "a", tmp_path / "a.mp4"),)), tmp_path / "home")
+            save_dictionary(Dictionary([Exemplar("a", "a", tmp_path / "a.mp4")]), tmp_path / "home")
         assert not (tmp_path / "home").exists()
 
 

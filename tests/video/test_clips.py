@@ -1,74 +1,12 @@
-"""Pixels as the RGB trunk wants them; windows as `Grid` lays them, without copies; thumbnails."""
+"""Pixels as the RGB trunk wants them, and thumbnails."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.errors import EmptyVideoError, OptionsError
-from signspot.types import Grid
-from signspot.video.clips import clips, squash_and_crop, thumbnail
-
-
-def frames_of(count):
-    return [np.full((3, 2, 2), index, np.float32) for index in range(count)]
-
-
-def sliced(frames, window, stride):
-    """The plain way: all frames in memory, one slice per window."""
-    grid = Grid(fps=25, window=window, stride=stride, frames=len(frames))
-    padded = frames + [frames[-1]] * (window - len(frames))
-    return [(int(s), np.stack(padded[s : s + window], axis=1)) for s in grid.starts]
-
-
-@given(st.integers(1, 150), st.integers(1, 20), st.integers(1, 40))
-def test_clips_equal_plain_slices(count, window, stride):
-    frames = frames_of(count)
-    found = list(clips(iter(frames), window, stride))  # all held at once: no clip is overwritten
-    expected = sliced(frames, window, stride)
-    assert [start for start, _ in found] == [start for start, _ in expected]
-    for (_, clip), (_, plain) in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(clip, plain)
-
-
-def test_clips_stream():
-    asked = []
-    stream = clips((asked.append(k) or frame for k, frame in enumerate(frames_of(40))), window=16, stride=4)
-    assert next(stream)[0] == 0
-    assert asked[-1] == 15
-    assert next(stream)[0] == 4
-    assert asked[-1] == 19
-
-
-def test_neighbours_share_memory_and_cannot_be_written():
-    (_, first), (_, second), *_ = clips(frames_of(20), window=16)
-    assert first.shape == (3, 16, 2, 2)
-    assert first.dtype == np.float32
-    assert np.shares_memory(first, second)
-    with pytest.raises(ValueError, match="read-only"):
-        first[...] = 0
-
-
-def test_a_short_video_repeats_its_last_frame():
-    [(start, clip)] = clips(frames_of(3), window=5)
-    assert start == 0
-    assert clip[0, :, 0, 0].tolist() == [0, 1, 2, 2, 2]
-
-
-def test_no_frame_gives_no_clip():
-    with pytest.raises(EmptyVideoError):
-        list(clips([]))
-
-
-@pytest.mark.parametrize(("window", "stride"), [(0, 1), (16, 0), (-1, 1)])
-def test_impossible_windows(window, stride):
-    with pytest.raises(OptionsError):
-        next(clips(frames_of(20), window, stride))
-
-
-def test_frames_of_different_shapes():
-    with pytest.raises(OptionsError):
-        list(clips([np.zeros((3, 2, 2), np.float32), np.zeros((3, 4, 4), np.float32)], window=2))
+from signspot.errors import OptionsError
+from signspot.video.clips import squash_and_crop, thumbnail
 
 
 def test_squash_ignores_the_aspect_and_crops_the_centre():
