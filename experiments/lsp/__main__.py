@@ -17,7 +17,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from experiments.lsp.adapting import measure_adaptation
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, make, part_of
@@ -92,8 +91,7 @@ def _lines(given: argparse.Namespace) -> Iterator[str]:
             yield from measure_confirmed(spotter, part, exemplars_for(part))
     elif given.command == "annotate":
         for name in given.encoder:
-            with TemporaryDirectory() as out:
-                yield from measure_annotation(part, name, Path(out))
+            yield from measure_annotation(part, name)
     else:
         yield from measure_mouthing(part, given.model)
 

@@ -21,7 +21,7 @@ from signspot.corpus.corpus import Corpus, Layout, open_corpus, write_json
 from signspot.corpus.truth import SignTruth, write_records
 from signspot.dictionary.dictionary import Dictionary
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks, concatenate
-from signspot.landmarks.pose_file import write_landmarks
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Segment
 
 DEV_SHARE = 0.6  # of the clips, the first ones
@@ -170,6 +170,21 @@ def part_of(corpus: Corpus, part: str) -> Corpus:
     """The clips of one part."""
     videos = corpus.in_split({"dev": "train", "test": "test"}[part])
     return replace(corpus, videos={video.id: video for video in videos})
+
+
+def programme(corpus: Corpus, folder: Path, *, permuted: bool) -> Corpus:
+    """All clips one after the other as one video, with a subtitle of its glosses a clip, or of another clip's."""
+    layout = Layout(folder)
+    clips = [open_landmarks(video.landmarks) for video in corpus.videos.values() if video.landmarks is not None]
+    texts = [" ".join(sign.word for sign in corpus.signs(name)) for name in corpus.videos]
+    if permuted:
+        texts = [texts[at] for at in np.roll(np.arange(len(texts)), len(texts) // 2)]
+    write_landmarks(join(clips), layout.video("programme", ".pose"))
+    ends = np.cumsum([clip.duration for clip in clips])
+    cues = zip([0.0, *ends[:-1].tolist()], ends.tolist(), texts, strict=True)
+    lines = "".join(f"{_clock(start)} --> {_clock(end)}\n{text}\n\n" for start, end, text in cues)
+    layout.video("programme", ".vtt").write_text(f"WEBVTT\n\n{lines}", encoding="utf-8")
+    return open_corpus(folder)
 
 
 def exemplars_for(corpus: Corpus) -> Dictionary:

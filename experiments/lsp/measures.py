@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, join
+from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, join, programme
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.run_options import AnnotateOptions
 from signspot.corpus.corpus import Corpus
@@ -45,6 +45,7 @@ LOWEST = 0.3  # score from which spottings enter the precision-recall curve
 RATES = (1.0, 5.0, 20.0, 60.0)  # false alarms per hour and word
 CONFIRMED = (0, 1, 2, 5)  # signs of a word
 PROMISED = (1.0, 10.0, 60.0)  # false alarms per hour and word
+LABEL_SCORES = (0.0, 0.84, 0.9)  # from which labels count
 OTHER_WORDS = 8  # that are asked for on the lips in place of a word
 Answers = Mapping[Group, Sequence[float]]  # word → whether its best location is right, clip by clip
 
@@ -268,27 +269,47 @@ def measure(
             yield f"| {' | '.join(map(str, cells))} |"
 
 
-def measure_annotation(corpus: Corpus, encoder: str, out: Path) -> Iterator[str]:
-    """Labels D around subtitles, and the share of them that is right, from several scores on; rows of a table."""
-    dictionary = exemplars_for(corpus)
-    with TemporaryDirectory() as empty:  # annotation reads subtitles; labels and truth are not its business
-        bare = replace(corpus, folder=Path(empty))
-        job = AnnotationJob(bare, dictionary, out, encoder=encoder)
-        report = annotate(job, AnnotateOptions(language="es"), WorkerPool(1))
-    seconds = sum(corpus_seconds(corpus).values())
-    yield "| encoder | least score | labels | per hour | right | share of signs labelled |"
+def measure_annotation(corpus: Corpus, encoder: str) -> Iterator[str]:
+    """Labels D of all subtitles, and the share of them that is right, from several scores on; rows of a table.
+
+    Each clip is a video of its own, or all are one programme with a subtitle a clip: only there can a sign be found
+    again near other subtitles with its word. Permuted, every clip has the subtitle of another one.
+    """
+    dictionary, (whole, signs) = exemplars_for(corpus), join_clips(corpus)
+    signs = [sign for sign in signs if sign.word in dictionary]
+    yield "| encoder | clips | least score | labels | right | share of signs labelled |"
     yield "|---|---|---|---|---|---|"
-    signs = [sign for name in corpus.videos for sign in corpus.signs(name) if sign.word in dictionary]
-    for least in (report.threshold, *(score for score in (0.7, 0.8, 0.9) if score > report.threshold)):
-        chosen = [candidate.as_spotting() for candidate in report.spottings if candidate.score >= least]
-        found = detect(chosen, signs, corpus_seconds(corpus))
-        points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
-        right = np.array([point.found for point in points], float)
-        false = np.array([point.false_alarms for point in points], float)
-        correct = bootstrap_ratio(right, right + false)
-        per_hour = len(chosen) / seconds * 3600
-        share = right.sum() / len(signs)
-        yield f"| {encoder} | {least:.2f} | {len(chosen)} | {per_hour:.0f} | {correct} | {share:.2f} |"
+    for name, apart, permuted in (
+        ("apart", True, False),
+        ("one programme", False, False),
+        ("one programme, permuted", False, True),
+    ):
+        labels = list(_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
+        for least in LABEL_SCORES:
+            chosen = [label for label in labels if label.score >= least]
+            found = detect(chosen, signs, {"": whole.duration})
+            points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
+            right = np.array([point.found for point in points], float)
+            false = np.array([point.false_alarms for point in points], float)
+            share = right.sum() / len(signs)
+            cells = (encoder, name, f"{least:.2f}", len(chosen), bootstrap_ratio(right, right + false), f"{share:.2f}")
+            yield f"| {' | '.join(map(str, cells))} |"
+
+
+def _labels(corpus: Corpus, dictionary: Dictionary, encoder: str, *, apart: bool, permuted: bool) -> Iterator[Spotting]:
+    """The best candidate of each subtitle and word, of any score, at its time in the clips one after the other."""
+    with TemporaryDirectory() as empty, TemporaryDirectory() as out:
+        # Annotation reads subtitles; labels and truth are not its business.
+        footage = replace(corpus, folder=Path(empty)) if apart else programme(corpus, Path(empty), permuted=permuted)
+        job = AnnotationJob(footage, dictionary, Path(out), encoder=encoder, threshold=0.0)
+        report = annotate(job, AnnotateOptions(language="es", padding=0.0, keep=0.0), WorkerPool(1))
+        start, starts = 0.0, dict.fromkeys(footage.videos, 0.0)
+        for name, seconds in corpus_seconds(corpus).items() if apart else ():
+            starts[name], start = start, start + seconds
+        for candidate in report.spottings:
+            found, later = candidate.as_spotting(), starts[candidate.video]
+            times = {name: getattr(found, name) + later for name in ("time", "start", "end")}
+            yield replace(found, video="", **times)
 
 
 def corpus_seconds(corpus: Corpus) -> dict[str, float]:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Generic, SupportsFloat, TypedDict, TypeVar
@@ -26,6 +26,7 @@ from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP
 from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
+from signspot.spotting.recurrence import PEAKS
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
 from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spotting, TimeMeaning, Track
@@ -89,13 +90,39 @@ class WordSearcher:
         self._spotter, self._track, self._gallery, self._options = spotter, track, gallery, options
         self._negatives = options.negatives
         self._pool = tuple(pool)
+        by_codes = gallery.codes is not None and track.codes is not None
         self._spotting = options.spotting()
+        if by_codes:  # what recurs may be a low peak
+            self._spotting = replace(self._spotting, threshold=0.0, top=max(options.peaks, PEAKS))
         grid = track.grid
         self._reach = (_NEAR_FRAMES + 0.5) / grid.fps
         self.video = Segment(grid.origin, grid.origin + grid.frames / grid.fps)
 
     def search(self, unit: VideoUnit) -> Answers:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
+        answers = list(self._search(unit))
+        by_word: dict[str, list[int]] = {}
+        for number, (query, _) in enumerate(answers):
+            by_word.setdefault(query.word, []).append(number)
+        for numbers in by_word.values():
+            candidates = [candidate for number in numbers for candidate in answers[number][1]]
+            windows = [Segment(answers[number][0].start, answers[number][0].end) for number in numbers]
+            spottings = [candidate.as_spotting() for candidate in candidates]
+            scores = iter(self._spotter.with_recurrence(self._track, spottings, windows, self._gallery))
+            for number in numbers:
+                query, own = answers[number]
+                answers[number] = query, self._ranked([replace(one, score=rounded(next(scores))) for one in own])
+        yield from answers
+
+    def _ranked(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """The best candidates of a query, by their scores."""
+        assert self._options.keep is not None, "settled before the run"
+        keep = self._options.keep
+        best = sorted((one for one in candidates if one.score >= keep), key=lambda one: (-one.score, one.time))
+        return [replace(one, rank=rank) for rank, one in enumerate(best[: self._options.peaks], 1)]
+
+    def _search(self, unit: VideoUnit) -> Answers:
+        """As `search`, by exemplars alone."""
         for asked in by_subtitle(unit):
             window = window_of(asked[0][1], self._options.padding, self.video)
             gallery = self._gallery.of_words([word for word, _ in asked])

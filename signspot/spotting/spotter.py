@@ -24,6 +24,7 @@ from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, s
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card
 from signspot.spotting.matching import cost_to_score, exemplar_scores, fitted, strength, warping_costs
 from signspot.spotting.options import SpotOptions
+from signspot.spotting.recurrence import recurrences, recurring_score
 from signspot.spotting.track_search import SearchResult, TrackSearch, WordScores
 from signspot.types import Exemplar, Segment, Spotting, Track, Windows
 
@@ -132,6 +133,22 @@ class Spotter:
         options = SpotOptions(threshold=0.0)
         search = TrackSearch(track, Windows.of(track), options, 0.0, self._decoys, self._calibration.scale)
         return [search.best_locations(gallery, segment) for segment in within]
+
+    def with_recurrence(
+        self, track: Track, spottings: Sequence[Spotting], windows: Sequence[Segment], gallery: Gallery
+    ) -> list[float]:
+        """Scores of one word's spottings that rise where the sign is found again near subtitles with the word.
+
+        Args:
+            track: of the video.
+            spottings: of the word.
+            windows: segments in which the word is expected.
+            gallery: that the spottings were found with; without frame codes, scores stay as they are.
+        """
+        if gallery.codes is None or track.codes is None:
+            return [spotting.score for spotting in spottings]
+        found = recurrences(track, spottings, windows, self._calibration.scale, gallery.codes.shape[1])
+        return [recurring_score(spotting.score, value) for spotting, value in zip(spottings, found, strict=True)]
 
     def word_scores(self, track: Track, gallery: Gallery, options: SpotOptions) -> WordScores:
         """The best score of each word at every time step of a track, as `search` compares them."""
