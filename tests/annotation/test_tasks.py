@@ -272,3 +272,37 @@ def test_words_searched_apart_give_what_they_give_together(data: st.DataObject) 
         assert all(query.start - 0.001 <= one.time <= query.end + 0.001 for one in candidates)
         assert [one.score for one in candidates] == sorted((one.score for one in candidates), reverse=True)
         assert all(one.score <= query.best for one in candidates)
+
+
+def test_what_recurs_where_the_word_is_said_comes_before_what_the_exemplar_resembles_once() -> None:
+    coder = Spotter(load_encoder("landmark"))
+    random = np.random.default_rng(0)
+    length, codes = 16, coder.encoder.contract.codes
+    unit_noise = coder._calibration.scale / math.sqrt(2 * codes)
+    own, other = random.standard_normal((2, length, codes)) * unit_noise
+    exemplar, lookalike = other + 0.75 * own, other  # another person signs it otherwise
+    grid = Grid(FPS, coder.encoder.contract.frames, 1, 5000)
+    signing = random.standard_normal((grid.frames, codes)) * unit_noise
+    places = {12.0: own, 16.0: lookalike, 55.0: own, 92.0: own, 131.0: own}
+    for start, sign in places.items():
+        signing[round(start * FPS) : round(start * FPS) + length] = sign + 0.3 * unit_noise * random.standard_normal(
+            sign.shape
+        )
+    embeddings = np.ones((grid.count, coder.encoder.contract.dimension), np.float32) / 16
+    track = Track(embeddings, grid, coder.encoder.hash, codes=signing.astype(np.float16))
+    words = Gallery.of([Exemplar("apple", "apple-1")], embeddings[:1], exemplar[None, None].astype(np.float32))
+    options = AnnotateOptions(keep=0.6, padding=4.0, negatives=0)
+    said = [mention(number, start + 4.0, start + 6.0) for number, start in enumerate((10.0, 50.0, 90.0, 130.0))]
+
+    def first(*mentions: SubtitleMention) -> Candidate:
+        return next(WordSearcher(coder, track, words, (), options).search(unit(apple=mentions)))[1][0]
+
+    once, often = first(said[0]), first(*said)
+    assert once.start == pytest.approx(16.0, abs=0.2)
+    assert often.start == pytest.approx(12.0, abs=0.2)
+    answers = list(WordSearcher(coder, track, words, (), options).search(unit(apple=tuple(said))))
+    assert [candidates[0].start for _, candidates in answers] == pytest.approx([12.0, 55.0, 92.0, 131.0], abs=0.2)
+    for _, candidates in answers:
+        assert [one.rank for one in candidates] == list(range(1, len(candidates) + 1))
+        assert all(one.score >= 0.6 for one in candidates)
+        assert len(candidates) <= options.peaks
