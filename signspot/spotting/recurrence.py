@@ -88,8 +88,8 @@ def _between(windows: Sequence[Segment], video: Segment) -> list[Segment]:
     if not windows:
         return []
     length = float(np.mean([window.duration for window in windows]))
-    starts = np.arange(video.start, video.end - length, length) if length > 0 else []
-    free = [Segment(float(start), float(start) + length) for start in starts]
+    starts = np.arange(video.start, video.end - length, length).tolist() if length > 0 else []
+    free = [Segment(start, start + length) for start in starts]
     return _some([part for part in free if not any(_meets(window, part) for window in windows)])
 
 
