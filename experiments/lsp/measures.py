@@ -30,6 +30,7 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.metrics.bootstrap import Interval, bootstrap_mean, bootstrap_ratio
 from signspot.metrics.detection import Detection, TrueSign, detect
 from signspot.metrics.ranking import Group
+from signspot.models.checkpoints import load_encoder
 from signspot.mouthing.lips import FPS as LIP_FPS
 from signspot.mouthing.lips import read_lips
 from signspot.mouthing.model import load_mouthing
@@ -45,7 +46,6 @@ LOWEST = 0.3  # score from which spottings enter the precision-recall curve
 RATES = (1.0, 5.0, 20.0, 60.0)  # false alarms per hour and word
 CONFIRMED = (0, 1, 2, 5)  # signs of a word
 PROMISED = (1.0, 10.0, 60.0)  # false alarms per hour and word
-LABEL_SCORES = (0.0, 0.84, 0.9)  # from which labels count
 OTHER_WORDS = 8  # that are asked for on the lips in place of a word
 Answers = Mapping[Group, Sequence[float]]  # word → whether its best location is right, clip by clip
 
@@ -270,12 +270,13 @@ def measure(
 
 
 def measure_annotation(corpus: Corpus, encoder: str) -> Iterator[str]:
-    """Labels D of all subtitles, and the share of them that is right, from several scores on; rows of a table.
+    """Labels D of all subtitles, and the share of them that is right, of any score and by default; rows of a table.
 
     Each clip is a video of its own, or all are one programme with a subtitle a clip: only there can a sign be found
     again near other subtitles with its word. Permuted, every clip has the subtitle of another one.
     """
     dictionary, (whole, signs) = exemplars_for(corpus), join_clips(corpus)
+    default = load_encoder(encoder).contract.threshold
     signs = [sign for sign in signs if sign.word in dictionary]
     yield "| encoder | clips | least score | labels | right | share of signs labelled |"
     yield "|---|---|---|---|---|---|"
@@ -285,7 +286,7 @@ def measure_annotation(corpus: Corpus, encoder: str) -> Iterator[str]:
         ("one programme, permuted", False, True),
     ):
         labels = list(_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
-        for least in LABEL_SCORES:
+        for least in (0.0, default):
             chosen = [label for label in labels if label.score >= least]
             found = detect(chosen, signs, {"": whole.duration})
             points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
