@@ -90,8 +90,7 @@ def _lines(given: argparse.Namespace) -> Iterator[str]:
         for spotter in map(load, given.encoder):
             yield from measure_confirmed(spotter, part, exemplars_for(part))
     elif given.command == "annotate":
-        for name in given.encoder:
-            yield from measure_annotation(part, name)
+        yield from measure_annotation(part, given.encoder)
     else:
         yield from measure_mouthing(part, given.model)
 

@@ -269,32 +269,40 @@ def measure(
             yield f"| {' | '.join(map(str, cells))} |"
 
 
-def measure_annotation(corpus: Corpus, encoder: str) -> Iterator[str]:
+def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]:
     """Labels D of all subtitles, and the share of them that is right, of any score and by default; rows of a table.
 
     Each clip is a video of its own, or all are one programme with a subtitle a clip: only there can a sign be found
     again near other subtitles with its word. Permuted, every clip has the subtitle of another one.
     """
     dictionary, (whole, signs) = exemplars_for(corpus), join_clips(corpus)
-    default = load_encoder(encoder).contract.threshold
     signs = [sign for sign in signs if sign.word in dictionary]
     yield "| encoder | clips | least score | labels | right | share of signs labelled |"
     yield "|---|---|---|---|---|---|"
-    for name, apart, permuted in (
-        ("apart", True, False),
-        ("one programme", False, False),
-        ("one programme, permuted", False, True),
-    ):
-        labels = list(_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
-        for least in (0.0, default):
-            chosen = [label for label in labels if label.score >= least]
-            found = detect(chosen, signs, {"": whole.duration})
-            points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
-            right = np.array([point.found for point in points], float)
-            false = np.array([point.false_alarms for point in points], float)
-            share = right.sum() / len(signs)
-            cells = (encoder, name, f"{least:.2f}", len(chosen), bootstrap_ratio(right, right + false), f"{share:.2f}")
-            yield f"| {' | '.join(map(str, cells))} |"
+    for encoder in encoders:
+        default = load_encoder(encoder).contract.threshold
+        for name, apart, permuted in (
+            ("apart", True, False),
+            ("one programme", False, False),
+            ("one programme, permuted", False, True),
+        ):
+            labels = list(_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
+            for least in (0.0, default):
+                chosen = [label for label in labels if label.score >= least]
+                found = detect(chosen, signs, {"": whole.duration})
+                points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
+                right = np.array([point.found for point in points], float)
+                false = np.array([point.false_alarms for point in points], float)
+                share = right.sum() / len(signs)
+                cells = (
+                    encoder,
+                    name,
+                    f"{least:.2f}",
+                    len(chosen),
+                    bootstrap_ratio(right, right + false),
+                    f"{share:.2f}",
+                )
+                yield f"| {' | '.join(map(str, cells))} |"
 
 
 def _labels(corpus: Corpus, dictionary: Dictionary, encoder: str, *, apart: bool, permuted: bool) -> Iterator[Spotting]:
