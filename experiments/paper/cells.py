@@ -25,9 +25,10 @@ from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
 from signspot.models.mlp import UnitNorm
-from signspot.training.embedding_mlp import Mlp, attach_mlp, train_embedding
+from signspot.training.embedding_mlp import EmbeddingTask, Mlp, attach_mlp
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, synonym_pairs
 from signspot.training.items import Item
+from signspot.training.loop import train
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar
 
@@ -182,7 +183,7 @@ class Embeddings:
         pairs = synonym_pairs(config.synonyms, setup.corpus.dictionary(), setup.labelled_words(setting))
         data = EmbeddingData(setup.features(recipe.trunk, setting, seed), items, config, pairs)
         run = setup.out / "runs" / text_digest(json.dumps(self._learned(recipe, setting, seed)))
-        return train_embedding(config, data, run, device=setup.size.device).module, len(items)
+        return train(EmbeddingTask(config, data), run, device=setup.size.device).module, len(items)
 
     def _measure(self, recipe: CellRecipe, setting: Setting, seed: int) -> Result:
         features = self.setup.features(recipe.trunk, setting, seed)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, with_split
 from signspot.dictionary.dictionary import Dictionary
-from signspot.embedding.exemplars import Gallery
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
 from signspot.spotting.options import MatchBy
@@ -114,7 +113,8 @@ def adapt(
             others = [(turn.before.others, turn.after.others) for turn in turns["alignment"]]
             threshold = same_rate(threshold, *(np.concatenate(scores) for scores in zip(*others, strict=True)))
         card = _card(base, whole, chosen, measured, choice, command)
-        encoder = adapted_encoder(base, adapters, choice, footage.gallery, Path(folder).resolve().name, card, threshold)
+        folded = fold(base, adapters, choice, footage.gallery, Path(folder).resolve().name, card)
+        encoder = replace(folded, contract=replace(folded.contract, threshold=threshold))
     return AdaptationResult(
         encoder,
         base,
@@ -129,20 +129,6 @@ def adapt(
         footage.hours,
         time.monotonic() - began,
     )
-
-
-def adapted_encoder(
-    base: Encoder,
-    adapters: Adapters,
-    choice: AdapterChoice,
-    gallery: Gallery,
-    name: str,
-    card: Mapping[str, Any],
-    threshold: float,
-) -> Encoder:
-    """An encoder with the adapters that are kept, and its threshold."""
-    folded = fold(base, adapters, choice, gallery, name, card)
-    return replace(folded, contract=replace(folded.contract, threshold=threshold))
 
 
 def deciding(measured: tuple[Gain, ...]) -> Gain:

@@ -4,7 +4,6 @@ Several processes may share the work.
 """
 
 from dataclasses import asdict
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from signspot.corpus.corpus import Corpus
-from signspot.io.progress import Progress, Stage, quiet, silent
+from signspot.io.progress import Stage, quiet
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
 from signspot.models.encoder import Encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
@@ -20,23 +19,12 @@ from signspot.models.registry import build
 from signspot.models.sign_encoder import find_device, make_encoder
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
-from signspot.training.items import Item, TrainingSubset, find_training_subset
+from signspot.training.items import find_training_subset
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
-from signspot.training.run_folder import CPU, Run, claim
-from signspot.training.trunk_features import TrunkFeatures, trunk_features
+from signspot.training.run_folder import Run, claim
+from signspot.training.trunk_features import trunk_features
 
 Mlp = EmbeddingMlp | DomainMlp
-
-
-def train_embedding(
-    config: EmbeddingConfig,
-    data: EmbeddingData,
-    folder: str | PathLike[str],
-    progress: Progress = silent,
-    device: str = CPU,
-) -> TrainingResult[Mlp]:
-    """Train an embedding MLP for the trunk's features as they are; arguments and errors are those of `loop.train`."""
-    return train(EmbeddingTask(config, data), folder, progress, device=device)
 
 
 class EmbeddingTask(Task[Mlp, FeatureBatch]):
@@ -167,20 +155,15 @@ def train_embedding_on_corpus(
         folder = run.features or run.out / "features"
         with moved_to(find_device(run.device), encoder.module):
             features = trunk_features(encoder, subset.corpus, folder, progress)
-    items = usable_items(subset, features, config)
+    visible = {exemplar.word for exemplar in features.exemplars}  # of exemplars that the trunk could see
+    items = subset.items(config.items, [word for word in subset.words if word in visible])
     pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
     with stage("training") as progress:
-        trained = train_embedding(config, data, run.out, progress, run.device)
+        trained = train(EmbeddingTask(config, data), run.out, progress, device=run.device)
     counts = {"items": len(items), "words": len({item.word for item in items})}
     card = _card(config, encoder, trained, run, {**described, **counts})
     return attach_mlp(config, encoder, trained.module, card)
-
-
-def usable_items(subset: TrainingSubset, features: TrunkFeatures, config: EmbeddingConfig) -> list[Item]:
-    """The items whose words have an exemplar that the trunk could see."""
-    visible = {exemplar.word for exemplar in features.exemplars}
-    return subset.items(config.items, [word for word in subset.words if word in visible])
 
 
 def attach_mlp(config: EmbeddingConfig, encoder: Encoder, mlp: Mlp, card: dict[str, Any] | None = None) -> Encoder:

@@ -165,7 +165,7 @@ def train(
     with (
         moved_to(target, *modules.values()),
         InterruptHandler() as interrupt,
-        _compiled(task),
+        compiled_trunk(task),
         run.tensorboard(is_wanted=compute.tensorboard and group.is_first) as show,
     ):
         optimiser, scaler = task.optimiser(), GradScaler(target.type, enabled=compute.precision == "float16")
@@ -285,7 +285,7 @@ def dry_run() -> Iterator[None]:
 def _measure_step(task: Task[M, B], device: torch.device) -> StepMeasurement:
     """The fastest of some steps: the first one prepares memory."""
     batch_seconds, step_seconds = [], []
-    with moved_to(device, task.module), _compiled(task):
+    with moved_to(device, task.module), compiled_trunk(task):
         optimiser = task.optimiser()
         task.module.train()
         for step in range(min(_MEASURED, task.schedule.steps)):
@@ -322,7 +322,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 @contextmanager
-def _compiled(task: Task[Any, Any]) -> Iterator[None]:
+def compiled_trunk(task: Task[Any, Any]) -> Iterator[None]:
     """Within the block, the trunk is compiled where that is asked for; its weights and their names stay."""
     trunk = task.trunk if task.compute.compile else None
     if trunk is not None:

@@ -19,9 +19,9 @@ from signspot.models.checkpoints import save_encoder
 from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
-from signspot.training.adaptation import adapt, adapted_encoder, is_kept
+from signspot.training.adaptation import adapt, is_kept
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
-from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, losses, train_adapters
+from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, fold, losses, train_adapters
 from signspot.types import Track
 
 OPTIONS = AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
@@ -58,11 +58,11 @@ def test_what_is_made_is_an_ordinary_encoder(
     footage: EmbeddedFootage, spotter: Spotter, subtitled: Corpus, run: tuple[Adapters, Path], tmp_path: Path
 ) -> None:
     card = {"licence": "CC0-1.0"}
-    encoder = adapted_encoder(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card, 0.77)
+    encoder = fold(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card)
     kept = save_encoder(encoder, tmp_path / "mine.safetensors", half=True)
     assert kept.hash != spotter.encoder.hash
     loaded = load(tmp_path / "mine.safetensors", cache=False)
-    assert loaded.encoder.contract.threshold == 0.77
+    assert loaded.encoder.contract.threshold == spotter.encoder.contract.threshold
     video = next(iter(subtitled.videos.values())).landmarks
     assert video is not None
     dictionary = subtitled.dictionary()

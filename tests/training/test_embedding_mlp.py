@@ -18,10 +18,10 @@ from signspot.models.mlp import DomainMlp, EmbeddingMlp
 from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
 from signspot.training.embedding_mlp import (
+    EmbeddingTask,
     batch_loss,
     fold_standard,
     initial_mlp,
-    train_embedding,
     train_embedding_on_corpus,
 )
 from signspot.training.item_batches import (
@@ -33,6 +33,7 @@ from signspot.training.item_batches import (
     synonym_pairs,
 )
 from signspot.training.items import Item, ItemOptions, find_training_subset
+from signspot.training.loop import train
 from signspot.training.run_folder import Run
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar
@@ -56,7 +57,7 @@ def test_every_loss_brings_the_two_domains_together(
     loss: Loss, features: TrunkFeatures, items: list[Item], tmp_path: Path
 ) -> None:
     config = replace(CONFIG, loss=loss, epochs=80, lr=0.05 if loss == "classification" else 0.02)
-    mlp = train_embedding(config, EmbeddingData(features, items, config), tmp_path).module
+    mlp = train(EmbeddingTask(config, EmbeddingData(features, items, config)), tmp_path).module
     assert hits(mlp, features) > (0.6 if loss == "classification" else 0.9)  # a classifier need not match domains
     lines = (tmp_path / "curve.csv").read_text().splitlines()
     assert lines[0] == "epoch,lr,loss"
