@@ -123,8 +123,10 @@ def _stacked(rows: list[NDArray[np.float16]], path: Path, name: str) -> NDArray[
 
 
 def _matrix(values: Any, path: Path) -> Features:
-    """The values as a (T, D) matrix of finite numbers."""
-    matrix = np.squeeze(np.asarray(values))
+    """The values as a (T, D) matrix of finite numbers; a video of one window has one row."""
+    matrix = np.asarray(values)
+    while matrix.ndim > 2 and 1 in matrix.shape:
+        matrix = matrix.squeeze(max(axis for axis, size in enumerate(matrix.shape) if size == 1))
     if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size or not np.isfinite(matrix).all():
         raise FormatError(f"{path} holds no matrix of finite numbers, one row for each window, but {matrix.shape}")
     return matrix

@@ -63,6 +63,13 @@ def test_what_is_no_matrix_is_refused(content: np.ndarray, tmp_path: Path) -> No
         list(read_published(tmp_path / "a.npy"))
 
 
+@pytest.mark.parametrize("shape", [(1, 4), (1, 1, 4), (1, 4, 1, 1)])
+def test_a_video_may_have_one_window(shape: tuple[int, ...], tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones(shape, np.float32))
+    ((_, features),) = read_published(tmp_path / "a.npy")
+    assert features.shape == (1, 4)
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(b"nothing")
     (tmp_path / "a.mat").write_bytes(b"nothing")
