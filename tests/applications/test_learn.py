@@ -26,11 +26,14 @@ from signspot.corpus.labels import contradicted
 from signspot.errors import EngineError
 from signspot.io.files import text_digest
 from signspot.io.processes import WorkerPool
+from signspot.recognition.recogniser import RgbRecogniser, load_recogniser
+from signspot.training.rgb_clips import RgbBatchOptions, RgbConfig
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
 from signspot_synthetic.difficulty_knobs import Knobs
 from tests.fixtures.annotation import HereEngine
 from tests.fixtures.corpora import TINY
+from tests.fixtures.filmed import WORDS, filmed_corpus
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +180,21 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
         told[name]["report"] = re.sub(r"data:video[^\"]*", "", page).encode()  # the encoder of clips is not exact
     for what, written in told["laptop"].items():
         assert told["ray"][what] == written, what
+
+
+def test_a_recogniser_that_sees_pixels(options: LearnOptions, tmp_path: Path) -> None:
+    """An I3D learns from given labels; nobody is seen in these videos, so there are no others."""
+    corpus, out = filmed_corpus(tmp_path / "footage"), tmp_path / "out"
+    model = {"frames": 6, "image_size": 32, "width": 0.06}
+    config = RgbConfig(model=model, fps=12.5, epochs=1, batch=RgbBatchOptions(clips=8, before=9, after=3))
+    chosen = replace(options, labels="given", recogniser=config)
+    first, again = (Loop(corpus.folder, corpus.layout.dictionary, out, chosen, HereEngine).run() for _ in range(2))
+    (scores,) = first.outcome("recogniser M")["scores"]
+    assert scores["clips"] == 9  # of the test video
+    assert not next(stage for stage in again.stages if stage.name == "recogniser M").redone
+    recogniser = load_recogniser(out / "recogniser-M.safetensors")
+    assert isinstance(recogniser, RgbRecogniser)
+    assert recogniser.words == WORDS
 
 
 @pytest.mark.long

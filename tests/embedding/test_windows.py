@@ -1,5 +1,7 @@
 """From sources to tracks: the grid, exactness of the dense pass, chunking, bad sources."""
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from signspot.embedding.tracks import read_track, write_track
-from signspot.embedding.windows import SourceEmbedder, embed
+from signspot.embedding.windows import SourceEmbedder, embed, made_ahead
 from signspot.errors import EmptyVideoError, NoHandsError, NoPersonError, OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
@@ -109,6 +111,31 @@ def test_pixels_are_embedded_window_by_window(rgb_encoder: Encoder, colour_film:
     assert np.linalg.norm(track.embeddings.astype(np.float32), axis=1) == pytest.approx(np.ones(18), abs=1e-2)
     every = embed(rgb_encoder, colour_film, 1)
     assert np.abs(track.embeddings[3] - every.embeddings[15]).max() < 2e-3
+
+
+def test_chunks_are_made_while_those_before_are_worked_on() -> None:
+    """The second is made before the first is done with; errors arrive in their place, and no thread stays."""
+    made, threads = threading.Event(), threading.active_count()
+
+    def chunks(error: type[Exception] | None) -> Iterator[np.ndarray]:
+        yield np.zeros(1, np.float32)
+        made.set()
+        yield np.ones(1, np.float32)
+        if error is not None:
+            raise error
+
+    ahead = made_ahead(chunks(None))
+    assert next(ahead)[0] == 0
+    assert made.wait(60)
+    assert [chunk[0] for chunk in ahead] == [1]
+    failing = made_ahead(chunks(KeyError))
+    assert [next(failing)[0], next(failing)[0]] == [0, 1]
+    with pytest.raises(KeyError):
+        next(failing)
+    left = made_ahead(np.zeros(1, np.float32) for _ in range(9))  # more than are wanted
+    next(left)
+    left.close()  # type: ignore[attr-defined]  # it is a generator
+    assert threading.active_count() == threads
 
 
 def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_film: Path) -> None:
