@@ -68,7 +68,7 @@ def feeding_rows(sizes: Sizes) -> list[Comparison]:
             f"I3D, a step of 4 {what} on one core: products in bfloat16 against float32",
             f"{against(seconds['bfloat16'], seconds['float32'], 's')}; at most {rounded(step.peak)} MB",
             seconds["bfloat16"] / seconds["float32"],
-        )
+        ),
     ]
     return rows + [
         Comparison(
@@ -139,9 +139,14 @@ def _as_h264(images: Images, crf: int) -> bytes:
 def step(side: int, rounds: int) -> dict[str, float]:
     """Seconds of a step of the paper's I3D and batch, forward, backward and change of weights, by precision."""
     with TemporaryDirectory() as folder:
-        task = make_task(Path(folder), side, width=1.0)
-        optimiser, batch, device = task.optimiser(), task.batch(0), torch.device("cpu")
-        module = task.module.train()
+        train_once = step_of(make_task(Path(folder), side, width=1.0))
+    return fastest(rounds, {name: partial(train_once, Compute(precision=name)) for name in ("float32", "bfloat16")})
+
+
+def step_of(task: RgbTask) -> Callable[[Compute], None]:
+    """A step of one batch, again and again."""
+    optimiser, batch, device = task.optimiser(), task.batch(0), torch.device("cpu")
+    module = task.module.train()
 
     def train_once(compute: Compute) -> None:
         with autocast(device, compute):
@@ -150,7 +155,7 @@ def step(side: int, rounds: int) -> dict[str, float]:
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
-    return fastest(rounds, {name: partial(train_once, Compute(precision=name)) for name in ("float32", "bfloat16")})
+    return train_once
 
 
 def feed(side: int, batches: int) -> dict[str, float]:

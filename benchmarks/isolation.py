@@ -17,6 +17,7 @@ from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+_LONGEST = 3600.0  # seconds of a measurement, on however busy a machine: one that hangs ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def _start(job: Call, cores: Sequence[int]) -> Measurement:
     order = json.dumps({"task": job.task, "options": dict(job.options), "cores": list(cores)})
     environment = os.environ | {"OMP_NUM_THREADS": str(len(cores)), "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-m", "benchmarks.isolation", order]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_LONGEST)
     if done.returncode:
         raise RuntimeError(f"{job.task} failed:\n{done.stderr}")
     answer = json.loads(done.stdout.splitlines()[-1])

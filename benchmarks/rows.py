@@ -37,7 +37,7 @@ def at_least(ratio: float, least: float) -> tuple[str, bool]:
     return f"at least {rounded(least)}", ratio >= least
 
 
-def page(rows: Sequence[Comparison], command: str, encoder: str) -> str:
+def page(rows: Sequence[Comparison], command: str, encoder: str, took: str) -> str:
     """The whole page, in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in _versions())
     lines = [
@@ -50,6 +50,7 @@ def page(rows: Sequence[Comparison], command: str, encoder: str) -> str:
         f"* Cores: {os.cpu_count()} ({platform.machine()}, {platform.system()})",
         f"* Versions: Python {platform.python_version()}, {versions}",
         f"* Landmark encoder: {encoder}",
+        f"* Took: {took}",
     ]
     for group, members in groupby(rows, key=lambda row: row.group):
         lines += ["", f"## {group}", "", *_table(members)]

@@ -28,7 +28,7 @@ def trunk_rows(sizes: Sizes) -> list[Comparison]:
     seconds = run(Call("trunks:frame_coder", options), apart=sizes.apart).values
     rates = {name: sizes.windows / value for name, value in seconds.items()}
     rows += [_landmark_row(rates, *names) for names in _CODER_PAIRS]
-    options = {"windows": sizes.rgb_windows, "side": sizes.rgb_side, "rounds": min(2, sizes.rounds)}
+    options = {"windows": sizes.rgb_windows, "side": sizes.rgb_side, "rounds": 1}
     seconds = run(Call("trunks:i3d", options), apart=sizes.apart).values
     rates = {name: sizes.rgb_windows / value for name, value in seconds.items()}
     size = f"16 × {sizes.rgb_side} × {sizes.rgb_side}, random weights"

@@ -207,12 +207,12 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--items", type=int, default=50_000)
     parser.add_argument("--users", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--requests", type=int, default=4000, help="of the hour of use")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--requests", type=int, default=1000, help="of the hour of use")
     parser.add_argument(
         "--signs", type=int, default=2000, help="words of the dictionary that a recording is looked up in"
     )
-    parser.add_argument("--hours", type=int, default=10, help="of tracks that a recording is looked for in")
+    parser.add_argument("--hours", type=int, default=4, help="of tracks that a recording is looked for in")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts alone")
     options = parser.parse_args()
     broken = []
