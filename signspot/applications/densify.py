@@ -3,15 +3,18 @@
 The timeline is drawn as in Fig. 7 of the paper: subtitles above, a row for each word, its curve and its peak.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.annotation.video_units import SubtitleMention, find_mentions, match_subtitles
+from signspot.annotation.run_options import AnnotateOptions
+from signspot.annotation.tasks import WordSearcher
+from signspot.annotation.video_units import SubtitleMention, VideoUnit, find_mentions, match_subtitles
 from signspot.dictionary.dictionary import Dictionary
+from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, OptionsError
 from signspot.io.progress import Progress, silent
@@ -79,7 +82,8 @@ def find_words(
 ) -> Timeline:
     """Find every dictionary word that subtitles mention, near its subtitle.
 
-    A spotting counts for one mention only: that of the nearest subtitle.
+    What is found is what `signspot annotate` finds, unless a rate of false alarms is asked for; a spotting counts for
+    one mention only, that of the nearest subtitle.
 
     Args:
         spotter: with an encoder.
@@ -102,7 +106,8 @@ def find_words(
             "Are both of one language?"
         )
     gallery = spotter.gallery(dictionary.select(mentions), chosen.search)
-    result = spotter.search(video, gallery, chosen.search, progress)
+    track = spotter.track(video, chosen.search, progress)
+    result = spotter.search(video if chosen.search.refine else track, gallery, chosen.search)
     mentioned = [
         SubtitleWord(
             word, mention, Segment(max(0.0, mention.start - chosen.padding), mention.end + chosen.padding), None
@@ -110,8 +115,35 @@ def find_words(
         for word, own_mentions in mentions.items()
         for mention in own_mentions
     ]
-    placed = _place(mentioned, result.spottings)
+    spottings = result.spottings
+    if chosen.search.false_alarms_per_hour is None:
+        spottings = tuple(_near_subtitles(spotter, track, gallery, mentions, chosen))
+    placed = _place(mentioned, spottings)
     return Timeline(lines, tuple(sorted(placed, key=lambda word: (word.mention.start, word.mention.first))), result)
+
+
+def _near_subtitles(
+    spotter: Spotter,
+    track: Track,
+    gallery: Gallery,
+    mentions: Mapping[str, tuple[SubtitleMention, ...]],
+    options: DensifyOptions,
+) -> Iterator[Spotting]:
+    """What `signspot annotate` finds in the video."""
+    search = options.search
+    annotating = AnnotateOptions(
+        padding=options.padding,
+        keep=spotter.threshold(search),
+        negatives=0,
+        overlap=search.overlap,
+        stride=search.stride,
+        mirror=search.mirror,
+        seed=search.seed,
+    )
+    readable = {word: mentions[word] for word in mentions if word in gallery.words}
+    unit = VideoUnit(track.video, Path(track.video), track.source, readable, {}, {})
+    for _, candidates in WordSearcher(spotter, track, gallery, (), annotating).search(unit):
+        yield from (candidate.as_spotting() for candidate in candidates)
 
 
 def _place(mentioned: Sequence[SubtitleWord], spottings: Sequence[Spotting]) -> list[SubtitleWord]:

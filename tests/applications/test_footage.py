@@ -1,12 +1,16 @@
 """Footage: all subtitle words on one timeline, new exemplars mined from it, and signs that two languages share."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from experiments.applications.signs import perform
+from signspot.annotation.engines import HereEngine
+from signspot.annotation.run import AnnotationJob, annotate
+from signspot.annotation.run_options import AnnotateOptions
 from signspot.applications.densify import DensifyOptions, _lanes, find_words, write_timeline_page
 from signspot.applications.faux_amis import (
     FauxAmisOptions,
@@ -97,6 +101,24 @@ def test_subtitles_hide_no_other() -> None:
     assert found[0][1] == "one line and another"
     assert found[1][1] == "x" * 59 + "…"
     assert found[2][1] == "late"
+
+
+def test_subtitle_words_are_those_that_annotation_finds(
+    spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]], tmp_path: Path
+) -> None:
+    path, signs = passage
+    subtitles = subtitles_of(signs)
+    found = find_words(spotter, path, subtitles, dictionary, DensifyOptions(padding=2.0))
+    videos = tmp_path / "corpus"
+    videos.mkdir()
+    shutil.copy(path, videos / "news.pose")
+    cues = [f"00:{line.start:06.3f} --> 00:{line.end:06.3f}\n{line.text}\n" for line in subtitles]
+    (videos / "news.vtt").write_text("\n".join(["WEBVTT\n", *cues]))
+    job = AnnotationJob(videos, dictionary, tmp_path / "run", encoder=spotter.encoder.name, cache=spotter.cache)
+    report = annotate(job, AnnotateOptions(padding=2.0, negatives=0), HereEngine())
+    annotated = {(one.word, one.time, one.score) for one in report.spottings}
+    assert found.spottings
+    assert {(one.word, one.time, one.score) for one in found.spottings} <= annotated
 
 
 def test_subtitles_of_another_language_are_told(
