@@ -71,11 +71,6 @@ class Candidate:
     licence: str = ""  # of the best exemplar
     consent: str = ""  # of its signer: what they agreed to
 
-    @property
-    def margin(self) -> float | None:
-        """The score less that of the best negative; None without negatives."""
-        return None if self.negative_best is None else self.score - self.negative_best
-
     def as_spotting(self, video: str | None = None, rights: VideoRights | None = None) -> Spotting:
         """The candidate as it leaves for files.
 

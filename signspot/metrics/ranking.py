@@ -30,15 +30,8 @@ class GroupedValues(dict[Group, list[float]]):
 
     def value(self) -> Averages:
         """Average over groups and over instances; nan and nan where nothing was added."""
-        return Averages(mean(list(self.means().values())), mean(self.instances()))
-
-    def means(self) -> dict[Group, float]:
-        """Every group's own mean."""
-        return {group: mean(values) for group, values in self.items()}
-
-    def instances(self) -> list[float]:
-        """All values, group after group."""
-        return [value for values in self.values() for value in values]
+        every = [value for values in self.values() for value in values]
+        return Averages(mean([mean(values) for values in self.values()]), mean(every))
 
     def reaching(self, most: float) -> "GroupedValues":
         """1 for every value up to `most`, else 0."""

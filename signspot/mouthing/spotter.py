@@ -172,10 +172,6 @@ class Mouthed:
     hidden: int  # peaks that were left out, since the lips are hardly seen there
     unasked: tuple[str, ...] = ()  # words that cannot be looked for, each with the reason
 
-    def spottings(self) -> list[Spotting]:
-        """The labels as spottings: the sign is the 0.6 s before the peak."""
-        return [as_spotting(label) for label in self.labels]
-
     def remarks(self) -> list[str]:
         """Remarks for people on what was not looked for, and on peaks that were left out; none where all is well."""
         texts = [f"not looked for: {reason}" for reason in self.unasked]

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.spottings import merge, spottings
 from signspot.annotation.store import open_store
@@ -60,5 +58,3 @@ def test_a_candidate_leaves_as_a_dictionary_spotting() -> None:
     assert (spotting.start, spotting.end, spotting.exemplar) == (2.36, 3.64, "apple-1")
     assert spotting.source is LabelSource.DICTIONARY
     assert FOUND.as_spotting("footage/v.mp4").video == "footage/v.mp4"
-    assert FOUND.margin is None
-    assert replace(FOUND, negative_best=0.7).margin == pytest.approx(0.2)
