@@ -65,7 +65,7 @@ def movement_seconds(token: SignToken) -> float:
 def draw_speed(signer: Signer, rng: np.random.Generator, knobs: Knobs) -> float:
     """Speed of one sign in continuous signing against the dictionary's."""
     low, high = SPEED_RANGE
-    speed = float(np.clip(1.95 * signer.tempo * np.exp(rng.normal(0, 0.14)), low, high))
+    speed = float(np.clip(1.95 * signer.manner.tempo * np.exp(rng.normal(0, 0.14)), low, high))
     return float(speed**knobs.speed)
 
 
@@ -321,7 +321,7 @@ def isolated(
     strength = (knobs or Knobs()).precision
     token = make_token(sign, signer, rng, strength)
     rests = rest_state(signer, rng), rest_state(signer, rng)
-    pace = 0.95 * signer.tempo * float(np.exp(rng.normal(0, 0.1)))
+    pace = 0.95 * signer.manner.tempo * float(np.exp(rng.normal(0, 0.1)))
     span = draw_stroke(token, pace, signer.manner.hold, signer, rng)
     lead, tail = rng.uniform(0.2, 0.6, 2).tolist()
     there = way_seconds(rests[0], _first_state(token.strong), 0.85 * pace)

@@ -123,11 +123,6 @@ class Signer:
     camera: Camera
     appearance_seed: int
 
-    @property
-    def tempo(self) -> float:
-        """Speed against the mean signer."""
-        return self.manner.tempo
-
     def variant(self, word: str, count: int, *, strength: float = 1.0) -> int:
         """The variant of a word, of `count`, that this signer uses; with strength 0 everybody uses the first.
 

@@ -31,7 +31,7 @@ def test_people_are_built_like_people():
         assert 0.25 < p.shoulders < 0.45
         assert 0.6 < p.forearm / p.upper_arm < 1.2
         assert 0.75 < p.hand.size < 1.3
-        assert 0.5 < s.tempo < 1.7
+        assert 0.5 < s.manner.tempo < 1.7
 
 
 def test_some_cameras_are_webcams_held_low():
