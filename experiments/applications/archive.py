@@ -26,7 +26,7 @@ from signspot_synthetic.camera import observe, project
 from signspot_synthetic.random_streams import named_rng
 
 _TRACK = 100_000  # windows of one track
-_TOP = 160  # groups of windows per query: what 20 locations of a word take
+_TOP = 160  # groups of windows per query: as a search asks for
 
 
 def signing_windows(spotter: Spotter, seed: int, signs: int) -> torch.Tensor:

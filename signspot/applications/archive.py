@@ -536,8 +536,8 @@ class IndexCache:
 
 
 _AROUND = 1.5  # seconds around a candidate that are searched
-SEARCHED = 40  # videos that are searched for a word
-_SPARE = 8  # windows for each of them: several may lie in one video
+SEARCHED = 100  # videos that are searched for a word
+_WINDOWS = 160  # groups of them that the coarse search finds for each exemplar
 
 
 @dataclass(frozen=True)
@@ -809,10 +809,10 @@ def nearest_videos(spotter: Spotter, archive: Archive, gallery: Gallery, threads
     """The numbers of the videos of an archive that `search_archive` searches, in order."""
     if len(archive.tracks) <= SEARCHED:
         return list(range(len(archive.tracks)))
-    windows = coarse_search(archive, gallery.embeddings, _SPARE * SEARCHED, threads, spotter.cache)
+    windows = coarse_search(archive, gallery.embeddings, _WINDOWS, threads, spotter.cache)
     chosen: set[int] = set()
     for rows in gallery.words.values():
-        best = windows.of_rows(rows, _SPARE * SEARCHED)
+        best = windows.of_rows(rows, _WINDOWS * len(rows))
         chosen.update(list(dict.fromkeys(number for number, _ in best))[:SEARCHED])
     return sorted(chosen)
 

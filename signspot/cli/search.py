@@ -49,7 +49,7 @@ def search(
 ) -> None:
     """Search an archive for words or for a clip: in each video that is searched, what `signspot spot` finds there.
 
-    Of more than 40 videos, the 40 that are nearest to each word are searched. --top counts in all videos together.
+    Of more than 100 videos, the 100 that are nearest to each word are searched. --top counts in all videos together.
 
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """

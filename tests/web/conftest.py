@@ -275,8 +275,15 @@ def camera(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def browser(camera: Path) -> Iterator[Browser]:
-    with sync_playwright() as player, browser_with_camera(player, camera) as opened:
+def player() -> Iterator[Playwright]:
+    """Playwright, once in a process: it refuses a second one."""
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(player: Playwright, camera: Path) -> Iterator[Browser]:
+    with browser_with_camera(player, camera) as opened:
         yield opened
 
 

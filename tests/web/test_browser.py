@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, Route, expect
 
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.elan import read_vocabulary
@@ -73,6 +73,11 @@ def set_threshold(page: Page, word: str = "river") -> None:
 def test_spot_jump_threshold_edges_and_export(page: Page, fresh: Server, tmp_path: Path) -> None:
     page.goto(fresh.address + SPOT)
     set_threshold(page)
+    page.evaluate("document.querySelector('.exemplars').style.minHeight = '300px'")  # many exemplars beside the curves
+    parts = "[...document.querySelectorAll('.plot, .plot canvas, .plot > svg')]"
+    heights = page.evaluate(f"{parts}.map((part) => part.getBoundingClientRect().height)")
+    assert len(heights) == 3
+    assert len(set(heights)) == 1, "peaks and threshold lie on their lines"
     page.locator(".peak:not(.off)").first.click()
     start = float(page.locator("#rows tr[aria-selected=true]").get_attribute("data-start") or "nan")
     until(page.locator("#video"), "(video) => video.currentTime > 0 || video.seeking")
@@ -1055,12 +1060,12 @@ def record_all(page: Page, names: tuple[str, ...]) -> None:
 
 @pytest.mark.long
 def test_a_first_try_with_two_signs_and_a_sentence(
-    two_signs: Path, tmp_path: Path, serve: Callable[..., Server]
+    player: Playwright, two_signs: Path, tmp_path: Path, serve: Callable[..., Server]
 ) -> None:
     """An empty folder opens with "Try it": record, find, keep a first dictionary; try again, and throw it away."""
     (tmp_path / "folder").mkdir()
     server = serve(folder=tmp_path / "folder")
-    with sync_playwright() as player, browser_with_camera(player, two_signs) as browser:
+    with browser_with_camera(player, two_signs) as browser:
         page = browser.new_context(permissions=["camera"]).new_page()
         page.set_default_timeout(LIMIT)
         outside: list[str] = []
