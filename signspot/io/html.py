@@ -32,8 +32,9 @@ def image_address(image: Any, height: int) -> str:
     return f"data:image/jpeg;base64,{b64encode(content.tobytes()).decode('ascii')}"
 
 
-def curve(values: Sequence[float], threshold: float, description: str, *, width: int = 480, height: int = 60) -> str:
+def curve(values: Sequence[float], threshold: float, description: str) -> str:
     """Scores in [0, 1] over time as a line, with a dashed line at the threshold."""
+    width, height = 480, 60
     step = max(1, len(values) // width)
     highest = [max(values[first : first + step]) for first in range(0, len(values), step)]
     points = " ".join(

@@ -9,13 +9,12 @@ import logging
 import math
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -265,6 +264,9 @@ class PoseJob:
         return str(self.video)
 
 
+_JobProgress = Callable[[PoseJob, int, int | None], None]
+
+
 def estimate_files(
     jobs: Sequence[PoseJob],
     workers: int | None = None,
@@ -309,7 +311,7 @@ def estimate_files(
             yield job, result
 
 
-def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: "_JobProgress | None", workers: int = 1) -> int:
+def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: _JobProgress | None, workers: int) -> int:
     report = partial(progress, job) if progress else report_progress
     done = 0
     with open_video(job.video, max_side=MAX_SIDE) as video:
@@ -331,10 +333,6 @@ def _expected(video: Path, fps: float) -> int:
             return frames_of(opened, fps)
     except SignspotError:
         return 0  # the error is reported when it is its turn
-
-
-class _JobProgress(Protocol):
-    def __call__(self, job: PoseJob, done: int, total: int | None) -> None: ...
 
 
 class _Tally:

@@ -75,6 +75,7 @@ class Matcher(Protocol):
 
     def scores(self, rows: Sequence[int]) -> Scores:
         """(R, T) the score in [0, 1] of each row of the gallery at each time step."""
+        return self.as_scores(self.compared(rows))
 
     def compared(self, rows: Sequence[int], out: Scores | None = None) -> Scores:
         """(R, T) numbers that rise with the scores of rows, which `as_scores` makes of them; in `out`, if given."""
@@ -96,7 +97,7 @@ class Matcher(Protocol):
         """
 
 
-class EmbeddingMatcher:
+class EmbeddingMatcher(Matcher):
     """One embedding per window, by cosine; a sign spans the windows that stay above half of the height of its peak."""
 
     def __init__(self, windows: Windows, embeddings: NDArray[np.floating[Any]]):
@@ -104,10 +105,6 @@ class EmbeddingMatcher:
         self.times, self._embeddings, self._windows = windows.times, embeddings, windows.embeddings
         if len(embeddings) > _MANY and windows.embeddings.size <= _HELD:
             self._windows = as_float32(windows.embeddings)
-
-    def scores(self, rows: Sequence[int]) -> Scores:
-        """(R, T) as `Matcher.scores`."""
-        return self.as_scores(self.compared(rows))
 
     def compared(self, rows: Sequence[int], out: Scores | None = None) -> Scores:
         """(R, T) as `Matcher.compared`: cosine similarities."""
@@ -126,7 +123,7 @@ class EmbeddingMatcher:
         return half_height_spans(self.times, curves, words, steps, _LONGEST)
 
 
-class AlignmentMatcher:
+class AlignmentMatcher(Matcher):
     """Frame codes aligned with those of exemplars; a sign spans what its path spans."""
 
     def __init__(
@@ -152,12 +149,8 @@ class AlignmentMatcher:
         self._frame = float(times[1] - times[0]) if len(times) > 1 else 0.04
         self.times = times
 
-    def scores(self, rows: Sequence[int]) -> Scores:
-        """(R, T) as `Matcher.scores`: at each frame, of the path that ends half an exemplar later."""
-        return self.compared(rows)
-
     def compared(self, rows: Sequence[int], out: Scores | None = None) -> Scores:
-        """(R, T) as `Matcher.compared`: the scores themselves."""
+        """(R, T) as `Matcher.compared`: the scores, at each frame of the path that ends half a sign later."""
         costs = path_costs(self._codes, self._exemplars[list(rows)], self._steps)
         costs += self._corrections[list(rows), None]
         scores, delay = np.empty_like(costs) if out is None else out, min(self._delay, costs.shape[1] - 1)

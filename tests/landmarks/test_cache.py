@@ -109,9 +109,6 @@ def test_keeping_more_than_the_limit_removes_older_ones(make_signing, tmp_path, 
 def test_limits_are_sizes(monkeypatch, text, size):
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", text)
     assert limit() == size
-
-
-def test_a_limit_that_is_no_size_is_told(monkeypatch):
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "plenty")
     with pytest.raises(OptionsError):
         limit()

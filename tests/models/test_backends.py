@@ -176,6 +176,7 @@ def test_what_loses_precision_has_a_hash_of_its_own(monkeypatch):
 def test_backends_have_names(monkeypatch):
     assert find_backend("cpu") == Backend()
     assert find_backend("cpu-compiled") == Backend(how="compiled")
+    assert find_device("auto").type in ("cpu", "cuda", "mps")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert find_backend("cuda-half") == Backend(torch.device("cuda"), "half")
@@ -184,7 +185,9 @@ def test_backends_have_names(monkeypatch):
     assert not find_backend("cuda-half").is_exact
 
 
-@pytest.mark.parametrize("name", ["gpu", "cpu-half", "cuda-compiled", "openvino-int4", "openvino:0", "mps-half"])
+@pytest.mark.parametrize(
+    "name", ["gpu", "cpu:1", "cpu-half", "cuda-compiled", "openvino-int4", "openvino:0", "mps-half"]
+)
 def test_other_names_are_refused(name):
     with pytest.raises(OptionsError, match=f"'{name}'"):
         find_backend(name)

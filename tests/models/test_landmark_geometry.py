@@ -97,13 +97,6 @@ def test_nobody_in_view_gives_finite_values_and_gradients(describe):
     assert x.grad.isfinite().all()
 
 
-def test_widths_are_as_announced(landmark_features):
-    x = landmark_features(2, 3)
-    assert geometry.hands(x).shape == (2, 3, 2, geometry.HAND)
-    assert geometry.body(x).shape == (2, 3, geometry.BODY)
-    assert geometry.face(x).shape == (2, 3, geometry.FACE_FEATURES)
-
-
 def test_only_raised_hands_have_features(landmark_features):
     x = landmark_features(1, 5, dtype=torch.float64)
     x[..., geometry.LEFT_WRIST, 1], x[..., geometry.RIGHT_WRIST, 1] = 2.0, 0.3

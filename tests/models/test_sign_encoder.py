@@ -10,7 +10,7 @@ from signspot.errors import OptionsError
 from signspot.models.batch_norm import DomainBatchNorm
 from signspot.models.encoder import Contract
 from signspot.models.registry import build
-from signspot.models.sign_encoder import content_hash, find_device, make_encoder
+from signspot.models.sign_encoder import content_hash, make_encoder
 
 RGB, POINTS = (3, 16, 32, 32), (16, 69, 4)
 SUITE = {
@@ -104,15 +104,6 @@ def test_a_domain_is_never_forgotten(name, seeded):
     assert not torch.allclose(continuous, dictionary, atol=1e-3)
     torch.testing.assert_close(windows["continuous"], continuous[0], atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(windows["dictionary"], dictionary[0], atol=1e-4, rtol=1e-4)
-
-
-def test_a_device_is_found_by_its_name():
-    assert find_device("cpu") == torch.device("cpu")
-    assert find_device("auto").type in ("cpu", "cuda", "mps")
-    with pytest.raises(OptionsError, match="'tpu'"):
-        find_device("tpu")
-    with pytest.raises(OptionsError, match="'cpu:1'"):
-        find_device("cpu:1")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this computer has the device")
