@@ -19,7 +19,7 @@ from benchmarks.loss import loss_rows
 from benchmarks.material import describe, landmark_encoder
 from benchmarks.mouthing import mouthing_rows
 from benchmarks.pipeline import pipeline_rows
-from benchmarks.rows import Comparison, page
+from benchmarks.rows import Comparison, page, table
 from benchmarks.search import search_rows
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.synthetic import synthetic_rows
@@ -53,16 +53,20 @@ def main() -> None:
     for name in options.only or [name for name in BENCHMARKS if name not in LONG]:
         start, spent = perf_counter(), sum(os.times()[:4])
         print(f"{name} …", end=" ", file=sys.stderr, flush=True)
-        rows += BENCHMARKS[name](sizes)
+        rows_of_part = BENCHMARKS[name](sizes)
         took = f"{perf_counter() - start:.0f} s, {sum(os.times()[:4]) - spent:.0f} s of the processor"
         print(took, file=sys.stderr)
-    if options.quick:
-        rows = [replace(row, kept=None) for row in rows]  # tiny sizes say nothing about limits
+        if options.quick:
+            rows_of_part = [replace(row, kept=None) for row in rows_of_part]  # tiny sizes say nothing about limits
+        rows += rows_of_part
+        if not options.json:
+            print("\n".join(table(rows_of_part)), flush=True)  # at once: whoever stops here has it
     whole = not (options.quick or options.only or options.long)
     command = "make bench" if whole else "python -m benchmarks (a part)"
     took = f"{(perf_counter() - begun) / 60:.0f} min, beside {load:.1f} other busy processes when it began"
     text = page(rows, command, describe(landmark_encoder()), took)
-    print(json.dumps([asdict(row) for row in rows], indent=1) if options.json else text)
+    if options.json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
     target = options.out or (PAGE if whole else None)
     if target is not None:
         with atomic_write(target) as temporary:

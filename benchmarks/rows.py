@@ -53,11 +53,12 @@ def page(rows: Sequence[Comparison], command: str, encoder: str, took: str) -> s
         f"* Took: {took}",
     ]
     for group, members in groupby(rows, key=lambda row: row.group):
-        lines += ["", f"## {group}", "", *_table(members)]
+        lines += ["", f"## {group}", "", *table(members)]
     return "\n".join(lines) + "\n"
 
 
-def _table(rows: Iterable[Comparison]) -> list[str]:
+def table(rows: Iterable[Comparison]) -> list[str]:
+    """Rows as lines of Markdown."""
     lines = ["| compared | numbers | ratio | limit | kept |", "|---|---|---:|---|---|"]
     for row in rows:
         kept = {None: "", True: "yes", False: "**no**"}[row.kept]
