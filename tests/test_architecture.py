@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import signspot
+from tests.fixtures.source import parsed
 
 REPOSITORY = Path(signspot.__file__).parent.parent
 PRODUCT = REPOSITORY / "signspot"
@@ -69,7 +70,7 @@ def module_of(path: Path) -> list[str]:
 
 @cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    return parsed(path.read_text())
 
 
 def imports_of(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:

@@ -19,6 +19,7 @@ import signspot.errors
 from signspot.cli.main import app
 from signspot.formats.formats import FORMATS
 from signspot.spotting.options import SpotOptions
+from tests.fixtures.source import parsed
 
 ROOT = Path(signspot.__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -112,7 +113,7 @@ class TestEveryPage:
 
     def test_python_names_exist(self, page: Path) -> None:
         for code in blocks(page, "python"):
-            check_names(ast.parse(code))
+            check_names(parsed(code))
 
     def test_no_path_of_one_machine(self, page: Path) -> None:
         assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8"))

@@ -374,7 +374,8 @@ def test_a_server_without_file_descriptors_asks_to_try_again(number: int, tmp_pa
     request = Request({"type": "http", "method": "POST", "path": "/api/videos", "headers": [], "app": app})
     handler: Any = app.exception_handlers[OSError]
     try:
-        answer = asyncio.run(handler(request, OSError(number, "no descriptor")))
+        with ThreadPoolExecutor(1) as aside:  # in this thread, Playwright's loop may run
+            answer = aside.submit(asyncio.run, handler(request, OSError(number, "no descriptor"))).result()
     finally:
         app.state.bench.close()
     assert (answer.status_code, "error" in json.loads(answer.body)) == (503, True)

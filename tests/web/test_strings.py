@@ -11,6 +11,7 @@ from string import Formatter
 import pytest
 
 from signspot.web.texts import languages, preferred_language, strings, translated
+from tests.fixtures.source import parsed
 
 from .conftest import Server
 
@@ -85,7 +86,7 @@ def _written_texts() -> set[str]:
     """Every text of the program, as a pattern: values may be anything."""
     patterns = set()
     for path in HOME.parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             texts = [part.value if isinstance(part, ast.Constant) else None for part in parts]
             if len("".join(text for text in texts if isinstance(text, str))) > 10:
