@@ -19,8 +19,8 @@ from signspot.spotting.decoys import alignment_scale
 from signspot.types import Exemplar, Grid, Track
 from signspot_synthetic.body.motion import FPS, continuous
 from signspot_synthetic.body.signers import Camera, Role, make_signer
-from signspot_synthetic.camera import observe, project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import observe, project
 from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video

@@ -11,11 +11,11 @@ from benchmarks.sizes import Sizes
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.lips import CHANNELS, FPS, LipTrack, follow_lips
 from signspot.mouthing.model import load_mouthing
-from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
+from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
+from signspot_synthetic.observation import project
 
 _WANTED = 1000.0  # windows per minute
 _WINDOW = 11.0  # seconds: a subtitle of 3 s, padded by 4 on both sides

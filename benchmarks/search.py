@@ -13,7 +13,7 @@ from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.embedding.tracks import write_track
 from signspot.spotting.decoys import ScoreCalibration
-from signspot.spotting.options import MatchBy
+from signspot.spotting.spot_options import MatchBy
 from signspot.spotting.spotter import Spotter
 
 _EACH = 3  # exemplars per word of the small dictionary

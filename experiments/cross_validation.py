@@ -22,7 +22,7 @@ from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot
 from signspot.io.progress import Progress, silent
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.configuration import read_training
 from signspot.training.landmark_encoder import FrameCodesConfig, assemble, open_sources, train_coder, with_folders

@@ -21,14 +21,14 @@ from signspot.io.files import atomic_write
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips, read_lips
 from signspot.mouthing.model import MouthingModel, load_mouthing, shipped
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.mouthing_spotter import MouthingSpotter
 from signspot.mouthing.trials import WINDOW, LipClip, Trial, Vocabulary, answer, draw_trials, read_vocabulary
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import MouthedWord, MouthHabits, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION
+from signspot_synthetic.observation import for_lips, observe, project
 from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video

@@ -27,12 +27,12 @@ from torch import Tensor, nn
 from signspot.corpus.corpus import open_corpus
 from signspot.embedding.windows import read_examples
 from signspot.errors import OptionsError
-from signspot.evaluation.corpus import evaluate_corpus, part_to_test
+from signspot.evaluation.labelled_corpus import evaluate_corpus, part_to_test
 from signspot.models.backends import Backend, find_backend
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Contract
 from signspot.models.inception import I3D, I3DOptions, InceptionTrunk, WindowEmbedder
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video

@@ -21,8 +21,8 @@ from signspot.corpus.isolated import read_isolated
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Camera, make_signers
-from signspot_synthetic.camera import GLOVED, NoiseOptions, observe, project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import GLOVED, NoiseOptions, observe, project
 from signspot_synthetic.random_streams import named_rng
 
 FPS = 20.0

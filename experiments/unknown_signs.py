@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.promised_alarms import half_of
+from experiments.promised_false_alarms import half_of
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.errors import SignspotError
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter, load
 from signspot.types import Exemplar
 

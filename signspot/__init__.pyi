@@ -19,7 +19,7 @@ from .landmarks.landmarks import Landmarks as Landmarks
 from .landmarks.pose_file import open_landmarks as open_landmarks
 from .landmarks.pose_file import write_landmarks as write_landmarks
 from .models.encoder import Encoder as Encoder
-from .spotting.options import SpotOptions as SpotOptions
+from .spotting.spot_options import SpotOptions as SpotOptions
 from .spotting.spotter import Spotter as Spotter
 from .spotting.spotter import load as load
 from .training.adaptation import adapt as adapt

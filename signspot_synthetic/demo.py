@@ -20,15 +20,15 @@ from signspot.landmarks.cache import default_cache
 from signspot.landmarks.estimate import PoseJob, estimate_files
 from signspot.plots.curves import view_of
 from signspot.plots.plot import plot
-from signspot.plots.report import report
-from signspot.spotting.options import SpotOptions
+from signspot.plots.result_page import report
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.types import Segment, Spotting
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Camera, Role, Signer, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video

@@ -16,10 +16,10 @@ from signspot.training.configuration import check_numbers
 from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, continuous, isolated
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera import observe, project
 from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
+from signspot_synthetic.observation import observe, project
 from signspot_synthetic.random_streams import named_rng
 
 _TOGETHER = 50  # signs that one job performs, and that its sentences are made of

@@ -22,8 +22,8 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, say
 from signspot_synthetic.body.signers import Role, Signer, make_signer
-from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_writer import claim_folder, describe_corpus, make_items
+from signspot_synthetic.observation import for_lips, observe, project
 from signspot_synthetic.random_streams import named_rng
 
 SPLITS = ("train", "validation", "test")

@@ -13,10 +13,10 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.types import Label, Segment, Subtitle
 from signspot_synthetic.body.motion import FPS, Motion, continuous, isolated
 from signspot_synthetic.body.signers import Signer
-from signspot_synthetic.camera import for_lips, observe, project
 from signspot_synthetic.corpus_plan import CorpusPlan, ExemplarPlan, VideoPlan
 from signspot_synthetic.language.sentences import Gloss, Sentence
 from signspot_synthetic.language.subtitles import CueText, cut_into_cues, sound_captions, time_cues
+from signspot_synthetic.observation import for_lips, observe, project
 from signspot_synthetic.random_streams import named_rng
 
 _MOUTHED = 0.58  # of the signs that have a word, on average

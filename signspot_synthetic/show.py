@@ -16,14 +16,14 @@ from PIL import ImageDraw, ImageFont
 from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
-from signspot.plots.report import Clip, clips, file_address, heading, paragraph, table, write_page
+from signspot.plots.result_page import Clip, clips, file_address, heading, paragraph, table, write_page
 from signspot.types import Segment
 from signspot.video.writer import VideoWriter
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Camera, Role, make_signers
-from signspot_synthetic.camera import project
 from signspot_synthetic.corpus_plan import CorpusPlan, VideoPlan
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.performance import perform_video
 from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import Appearance, make_appearance

@@ -58,7 +58,7 @@ def openvino_networks() -> None:
     if find_spec("openvino") is None:
         pytest.skip("OpenVINO is not installed")
     from signspot.errors import OptionsError
-    from signspot.landmarks.networks import NETWORKS, Running
+    from signspot.landmarks.mediapipe_networks import NETWORKS, Running
 
     try:
         for network in NETWORKS:

@@ -18,7 +18,7 @@ import signspot
 import signspot.errors
 from signspot.cli.main import app
 from signspot.formats.formats import FORMATS
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from tests.fixtures.source import parsed
 
 ROOT = Path(signspot.__file__).parent.parent

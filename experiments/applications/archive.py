@@ -22,7 +22,7 @@ from signspot.spotting.spotter import Spotter, load
 from signspot.types import Grid, Track
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import observe, project
+from signspot_synthetic.observation import observe, project
 from signspot_synthetic.random_streams import named_rng
 
 _TRACK = 100_000  # windows of one track

@@ -13,7 +13,7 @@ from experiments.applications.signs import parser_of, print_table
 from signspot.applications.densify import DensifyOptions, find_words
 from signspot.corpus.corpus import Corpus
 from signspot.spotting.decision import WORD_RATE
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Spotting

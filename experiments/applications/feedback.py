@@ -46,7 +46,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import sign_in_context
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter, load
 from signspot_synthetic.language.lexicon import Lexicon, change_one
 from signspot_synthetic.language.phonology import PLACES, Hands, Region, Sign

@@ -19,7 +19,7 @@ from experiments.applications.signs import (
 )
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.landmarks.landmarks import Landmarks
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 
 _SIGNERS = 6  # of every word

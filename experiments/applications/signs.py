@@ -16,9 +16,9 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import observe, project
 from signspot_synthetic.language.lexicon import Lexicon, LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
+from signspot_synthetic.observation import observe, project
 from signspot_synthetic.random_streams import named_rng
 
 

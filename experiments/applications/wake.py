@@ -34,7 +34,7 @@ from signspot.spotting.spotter import Spotter, load
 from signspot.types import Track
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import observe, project
+from signspot_synthetic.observation import observe, project
 from signspot_synthetic.random_streams import named_rng
 
 _NEAR = 0.5  # seconds around the end of a sign in which an event counts for it

@@ -34,10 +34,10 @@ from signspot.models.checkpoints import load_encoder
 from signspot.mouthing.lips import FPS as LIP_FPS
 from signspot.mouthing.lips import read_lips
 from signspot.mouthing.model import load_mouthing
-from signspot.mouthing.spotter import LATE, MouthingSpotter, find_peaks
+from signspot.mouthing.mouthing_spotter import LATE, MouthingSpotter, find_peaks
 from signspot.mouthing.visemes import query
 from signspot.spotting.decision import best_words
-from signspot.spotting.options import OVERLAP, SpotOptions
+from signspot.spotting.spot_options import OVERLAP, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.paper.setup import Setting, Setup, TrunkKind, Vocabulary
-from signspot.evaluation.corpus import RetrievalQuery
+from signspot.evaluation.labelled_corpus import RetrievalQuery
 from signspot.io.files import text_digest
 from signspot.metrics.localisation import ClipRetrieval, Tolerance
 from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of

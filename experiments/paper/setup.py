@@ -13,7 +13,7 @@ import numpy as np
 from signspot.corpus.corpus import Corpus, with_split
 from signspot.corpus.truth import WordSplit, split_words
 from signspot.errors import OptionsError
-from signspot.evaluation.corpus import RetrievalQuery, find_queries, labelled_queries
+from signspot.evaluation.labelled_corpus import RetrievalQuery, find_queries, labelled_queries
 from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder

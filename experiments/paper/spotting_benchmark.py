@@ -19,12 +19,12 @@ from experiments.paper.setup import Setup
 from experiments.paper.tables import TRUNK_ALONE, WATCH_READ_LOOKUP
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.evaluation.corpus import find_queries
+from signspot.evaluation.labelled_corpus import find_queries
 from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import Tolerance
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder, shipped
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 
 EVERY = 1.5  # hours in which a word occurs about once

@@ -20,7 +20,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.formats.tables import csv_cell
 from signspot.io.files import atomic_write
-from signspot.mouthing.spotter import agrees
+from signspot.mouthing.mouthing_spotter import agrees
 from signspot.types import Label, LabelSource
 
 CUTS = (0.5, 0.8, 0.9, 0.95)  # confidences that the report tells of

@@ -53,7 +53,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.models.sign_encoder import find_device
 from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
-from signspot.mouthing.spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
+from signspot.mouthing.mouthing_spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.subtitles.reading import Subtitles
 from signspot.types import Exemplar, LabelSource, VideoRights

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Self
 
 from signspot.errors import OptionsError
-from signspot.spotting.options import OVERLAP, SpotOptions
+from signspot.spotting.spot_options import OVERLAP, SpotOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import numpy as np
 from signspot.annotation.records import SOURCE, Candidate, SubtitleQuery
 from signspot.annotation.store import Store
 from signspot.errors import OptionsError
-from signspot.mouthing.spotter import apart, mark_mouthed
-from signspot.spotting.options import OVERLAP
+from signspot.mouthing.mouthing_spotter import apart, mark_mouthed
 from signspot.spotting.peaks import suppress, widened
+from signspot.spotting.spot_options import OVERLAP
 from signspot.types import Label, LabelSource, Spotting, TimeMeaning, VideoRights
 
 

@@ -24,8 +24,8 @@ from signspot.models.encoder import Encoder
 from signspot.models.sign_encoder import find_device
 from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
 from signspot.mouthing.model import load_mouthing
+from signspot.mouthing.mouthing_spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
 from signspot.mouthing.network import STEP
-from signspot.mouthing.spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
 from signspot.spotting.recurrence import PEAKS
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult

@@ -38,7 +38,7 @@ from signspot.io.checks import check_int, check_list, check_text, parse_json
 from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.spotting.decision import top_of_words
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Grid, Segment, Spotting, Track
 

@@ -20,8 +20,8 @@ from signspot.errors import DictionaryError, OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import COLOURS, clock, view_of
 from signspot.plots.plot import lettering, tick_step
-from signspot.plots.report import heading, paragraph, report, table
-from signspot.spotting.options import SpotOptions
+from signspot.plots.result_page import heading, paragraph, report, table
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
 from signspot.types import Segment, Spotting, Subtitle, Track

@@ -15,7 +15,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
-from signspot.plots.report import clips, heading, paragraph, write_page
+from signspot.plots.result_page import clips, heading, paragraph, write_page
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 

@@ -36,7 +36,7 @@ from signspot.plots.plot import DOTS_PER_INCH, lettering
 from signspot.plots.skeletons import Frames, box_of, draw_skeleton
 from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.matching import warping_costs
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter
 from signspot.types import Exemplar
 from signspot.video.probing import Image

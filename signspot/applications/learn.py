@@ -33,7 +33,7 @@ from signspot.landmarks.features import features
 from signspot.models.checkpoints import save_encoder
 from signspot.plots.curves import COLOURS
 from signspot.plots.plot import lettering
-from signspot.plots.report import Clip, clips, drawing, heading, paragraph, table, write_page
+from signspot.plots.result_page import Clip, clips, drawing, heading, paragraph, table, write_page
 from signspot.plots.skeletons import skeleton_clip
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser, load_recogniser, save_recogniser
 from signspot.recognition.scoring import RecogniserScores

@@ -16,7 +16,7 @@ from signspot.io.html import image_address
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
 from signspot.plots.curves import playable
-from signspot.plots.report import Clip, clips, data_address, heading, paragraph, write_page
+from signspot.plots.result_page import Clip, clips, data_address, heading, paragraph, write_page
 from signspot.plots.skeletons import Frames, skeleton_clip
 from signspot.spotting.decoys import alignment_scale
 from signspot.spotting.matching import warping_costs

@@ -18,7 +18,7 @@ from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import COLOURS, view_of
 from signspot.plots.plot import draw, lettering
-from signspot.plots.report import clips, drawing, heading, paragraph, table, write_page
+from signspot.plots.result_page import clips, drawing, heading, paragraph, table, write_page
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Spotting, Track

@@ -42,7 +42,7 @@ from signspot.spotting.matching import (
     strength,
     warping_costs,
 )
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 from signspot.video.camera import camera_frames, is_camera

@@ -65,7 +65,7 @@ def _record_and_find(camera: str, out: Path) -> None:
     """Record two signs and a sentence, find the signs in it, and keep the recordings or throw them away."""
     from signspot.errors import OptionsError
     from signspot.plots.curves import view_of
-    from signspot.plots.report import report
+    from signspot.plots.result_page import report
     from signspot.video.camera import camera_frames
 
     refuse_pixels({"--camera": camera})

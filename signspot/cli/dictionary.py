@@ -69,8 +69,8 @@ def build(
             writer = None if settings().pixels else _write_landmarks
             dictionary = build_dictionary(origin, folder, progress, write_landmarks=writer, cache=cache)
         if signers:
+            from signspot.dictionary.faces import identify_signers
             from signspot.dictionary.json_file import save_dictionary
-            from signspot.dictionary.signers import identify_signers
 
             with bar("faces") as progress:
                 dictionary = identify_signers(dictionary, progress=progress)

@@ -12,7 +12,7 @@ from signspot.cli.options import Json, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from signspot.evaluation.corpus import CorpusScores
+    from signspot.evaluation.labelled_corpus import CorpusScores
     from signspot.evaluation.streams import StreamMaterial, StreamOptions
     from signspot.metrics.bootstrap import Interval
 
@@ -107,7 +107,7 @@ def one_shot_verb(
     from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.one_shot import OneShotScores, one_shot
     from signspot.models.encoder import shipped
-    from signspot.spotting.options import SpotOptions
+    from signspot.spotting.spot_options import SpotOptions
     from signspot.spotting.spotter import load
 
     open_outputs(*places)  # they are there
@@ -231,8 +231,8 @@ def corpus(
 
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
-    from signspot.evaluation.corpus import evaluate_corpus, part_to_test
-    from signspot.spotting.options import SpotOptions
+    from signspot.evaluation.labelled_corpus import evaluate_corpus, part_to_test
+    from signspot.spotting.spot_options import SpotOptions
     from signspot.spotting.spotter import load
 
     if recogniser:

@@ -71,7 +71,7 @@ def _look_up(
         gallery = spotter.gallery(exemplars_of(signs, []), progress=progress)
     if plot is None:
         return spotter.identify(clip, gallery, top, segment=segment)
-    from signspot.applications.identification import draw_identification, identify_sign
+    from signspot.applications.identify import draw_identification, identify_sign
     from signspot.plots.plot import save_figure
 
     identification = identify_sign(spotter, clip, gallery, top, segment)

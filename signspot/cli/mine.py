@@ -16,7 +16,7 @@ from signspot.cli.console import (
     write_spottings,
 )
 from signspot.cli.options import EncoderName, Fields, Html, Json, Out, derive_options
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 
 
 @derive_options
@@ -39,7 +39,7 @@ def mine(
 
     Example: signspot mine friend footage/ --dictionary my-signs/ --clips friend-new/ --out friend.eaf
     """
-    from signspot.applications.mining import MineOptions, find_exemplars, videos_in, write_dictionary
+    from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
     from signspot.applications.signs import write_exemplar_page
     from signspot.dictionary.opening import open_dictionary
     from signspot.errors import OptionsError

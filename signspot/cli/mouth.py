@@ -10,7 +10,7 @@ from signspot.cli.console import bar, claim_outputs, count, log, open_outputs, p
 from signspot.cli.options import Json, settings
 
 if TYPE_CHECKING:
-    from signspot.mouthing.spotter import MouthingSpotter
+    from signspot.mouthing.mouthing_spotter import MouthingSpotter
     from signspot.types import Label, Spotting
 
 _PADDING = 4.0  # seconds searched before and after each subtitle (Sec. 4.5)
@@ -47,7 +47,7 @@ def mouth(
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
     from signspot.mouthing.model import default_for, load_mouthing
-    from signspot.mouthing.spotter import MouthingSpotter, keep_vocabulary
+    from signspot.mouthing.mouthing_spotter import MouthingSpotter, keep_vocabulary
 
     asked = read_words(words, words_from)
     text = find_subtitles(video, subtitles)
@@ -72,7 +72,7 @@ def write_results(
     """Write spottings for other tools, and labels for training; give the spottings."""
     from signspot.corpus.truth import write_records
     from signspot.formats.formats import write
-    from signspot.mouthing.spotter import as_spotting
+    from signspot.mouthing.mouthing_spotter import as_spotting
 
     spottings = [as_spotting(label) for label in spotted]
     for path in out:
@@ -120,7 +120,7 @@ def search(
     """Read lips and subtitles and look for the words, with progress for people; None: there is nothing to look for."""
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.lips import read_lips, remarks_on
-    from signspot.mouthing.spotter import doubt_language, doubt_words, explain_none, find_candidates
+    from signspot.mouthing.mouthing_spotter import doubt_language, doubt_words, explain_none, find_candidates
     from signspot.subtitles.reading import read_subtitles
 
     lines = read_subtitles(subtitles)

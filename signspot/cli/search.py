@@ -28,7 +28,7 @@ from signspot.cli.options import (
     derive_options,
     usable_cores,
 )
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 
 
 @derive_options
@@ -54,7 +54,7 @@ def search(
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """
     from signspot.applications.archive import SEARCHED, add_video, open_archive, search_archive
-    from signspot.applications.mining import write_spottings_page
+    from signspot.applications.mine import write_spottings_page
     from signspot.cli.spot import confirmed_exemplars, exemplars_of, with_further
     from signspot.errors import OptionsError
 

@@ -20,7 +20,7 @@ from signspot.cli.options import (
     settings,
 )
 from signspot.errors import OptionsError, SignspotError
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used
     from signspot.applications.densify import Timeline
@@ -259,7 +259,7 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[Se
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.lips import read_lips, remarks_on
     from signspot.mouthing.model import default_for, load_mouthing
-    from signspot.mouthing.spotter import MouthingSpotter, doubt_words, mark_mouthed, places_to_read
+    from signspot.mouthing.mouthing_spotter import MouthingSpotter, doubt_words, mark_mouthed, places_to_read
 
     doubt = doubt_words(dict.fromkeys(spotting.word for result in results for spotting in result.spottings), language)
     if doubt:
@@ -409,7 +409,7 @@ def draw(result: "SearchResult", wanted: Plots, timeline: "Timeline | None" = No
         log(f"wrote {wanted.video}")
     if wanted.html:
         from signspot.applications.densify import write_timeline_page
-        from signspot.plots.report import report
+        from signspot.plots.result_page import report
 
         with bar("report", "frames") as progress:
             if timeline is None:

@@ -17,7 +17,7 @@ from signspot.recognition.scoring import (
     score_classifier,
     signs_to_test,
 )
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment
 

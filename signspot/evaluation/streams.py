@@ -23,7 +23,7 @@ from signspot.landmarks.signing import check_signing, sign_segment
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import mean
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting, Track
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from signspot.landmarks.estimators import FramePoints, join_in_chunks
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, Points
-from signspot.landmarks.networks import (
+from signspot.landmarks.mediapipe_networks import (
     BODY,
     BODY_DETECTOR,
     FACE,

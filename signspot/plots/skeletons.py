@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from signspot.io.html import image_address
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
-from signspot.plots.report import Clip, file_address
+from signspot.plots.result_page import Clip, file_address
 from signspot.video.writer import VideoWriter
 
 Frames = NDArray[np.float32]  # (T, J, C)

@@ -12,8 +12,8 @@ import numpy as np
 
 from signspot.spotting.false_alarms import SHORTEST_VIDEO, WordFalseAlarms
 from signspot.spotting.matching import fitted
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import suppress, widened
+from signspot.spotting.spot_options import SpotOptions
 from signspot.types import Confidence, Spotting
 
 _FITTED = fitted("decision")

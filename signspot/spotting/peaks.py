@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.spotting.matching import FloatArray, Indices, Matcher, Scores, Spans, fitted, strength
-from signspot.spotting.options import OVERLAP
+from signspot.spotting.spot_options import OVERLAP
 
 SpansOf = Callable[[Indices, Indices], tuple[FloatArray, FloatArray]]  # of (P,) curves and (P,) time steps of them
 

@@ -23,8 +23,8 @@ from signspot.models.encoder import Encoder, open_encoder
 from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, score_calibration
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card
 from signspot.spotting.matching import cost_to_score, exemplar_scores, fitted, strength, warping_costs
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.recurrence import recurrences, recurring_score
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.track_search import SearchResult, TrackSearch, WordScores
 from signspot.types import Exemplar, Segment, Spotting, Track, Windows
 

@@ -23,8 +23,8 @@ from signspot.spotting.false_alarms import (
     word_scales,
 )
 from signspot.spotting.matching import AlignmentMatcher, EmbeddingMatcher, FloatArray, Matcher, Scores, strength
-from signspot.spotting.options import SpotOptions
 from signspot.spotting.peaks import CurveBlock, Peaks, curve_blocks
+from signspot.spotting.spot_options import SpotOptions
 from signspot.types import Segment, Spotting, Track, Windows
 
 _SHOWN_WORDS = 12  # in a notebook, those that were found first

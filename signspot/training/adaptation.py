@@ -14,7 +14,7 @@ from signspot.corpus.corpus import Corpus, with_split
 from signspot.dictionary.dictionary import Dictionary
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
-from signspot.spotting.options import MatchBy
+from signspot.spotting.spot_options import MatchBy
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import (
     AdaptOptions,

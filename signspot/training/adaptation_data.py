@@ -25,8 +25,8 @@ from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import Bags
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.spotting.decoys import alignment_scale
-from signspot.spotting.options import MatchBy, SpotOptions
 from signspot.spotting.peaks import curve_blocks
+from signspot.spotting.spot_options import MatchBy, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import TrackSearch
 from signspot.training.configuration import check_numbers

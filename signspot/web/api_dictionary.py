@@ -19,7 +19,7 @@ from signspot.errors import OptionsError
 from signspot.landmarks.signing import sign_segment
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.types import Exemplar, Segment
-from signspot.web import editing, exports, uploads
+from signspot.web import dictionary_changes, exports, uploads
 from signspot.web.api_search import download
 from signspot.web.sign_search import clip_landmarks
 from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
@@ -75,20 +75,20 @@ def exemplars(name: str, word: str, bench: OpenWorkbench) -> list[dict[str, Any]
 def vocabulary(name: str, bench: OpenWorkbench) -> Response:
     """The words as an external controlled vocabulary, for ELAN."""
     with TemporaryDirectory() as folder:
-        path = editing.vocabulary(bench, name, Path(folder) / f"{file_name(Path(name).name)}.ecv")
+        path = dictionary_changes.vocabulary(bench, name, Path(folder) / f"{file_name(Path(name).name)}.ecv")
         return download(exports.Export(path.name, "application/xml", path.read_bytes()))
 
 
 @router.patch("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
 def change(name: str, id: str, changes: ExemplarChange, bench: OpenWorkbench) -> dict[str, Any]:
     """Change word, variant, signer, licence or segment of an exemplar."""
-    return as_json(bench, editing.change(bench, name, id, changes.model_dump(exclude_unset=True)))
+    return as_json(bench, dictionary_changes.change(bench, name, id, changes.model_dump(exclude_unset=True)))
 
 
 @router.delete("/dictionaries/{name:path}/exemplar", dependencies=[OWNER])
 def remove(name: str, id: str, bench: OpenWorkbench) -> dict[str, bool]:
     """Take an exemplar out of a dictionary; its file stays."""
-    editing.remove(bench, name, id)
+    dictionary_changes.remove(bench, name, id)
     return {"ok": True}
 
 
@@ -107,7 +107,7 @@ async def add(
 
     With `new` the dictionary is created, with this exemplar as its first.
     """
-    home = editing.new_folder(bench, name) if new else bench.folder.dictionary(name)
+    home = dictionary_changes.new_folder(bench, name) if new else bench.folder.dictionary(name)
     if not new and (not home.is_dir() or not home.is_relative_to(bench.folder.root)):
         raise OptionsError(f"'{name}' lies outside of the folder, or is one file: it is not changed here")
     uploads.refuse_videos(bench.folder, file)
@@ -116,14 +116,18 @@ async def add(
     path = await uploads.receive(bench.folder, file, request.stream(), bench.options.most_bytes)
     await run_in_threadpool(uploads.check, bench.worker, path, file)
     texts = {"signer": signer, "licence": licence}
-    return {"id": await run_in_threadpool(editing.add_file, bench, name, path, file, word, texts, new=new)}
+    return {"id": await run_in_threadpool(dictionary_changes.add_file, bench, name, path, file, word, texts, new=new)}
 
 
 @router.post("/dictionaries/{name:path}/cut", dependencies=[OWNER])
 def cut(name: str, request: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
     """Cut a sign out of a video and add it as an exemplar."""
     texts = {"signer": request.signer, "licence": request.licence, "source": request.video}
-    return {"id": editing.cut(bench, request.video, Segment(request.start, request.end), name, request.word, texts)}
+    return {
+        "id": dictionary_changes.cut(
+            bench, request.video, Segment(request.start, request.end), name, request.word, texts
+        )
+    }
 
 
 @router.get("/dictionaries/{name:path}/span")

@@ -13,7 +13,7 @@ from signspot.annotation.spottings import spottings as run_spottings
 from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
 from signspot.types import Spotting
-from signspot.web import editing, exports
+from signspot.web import dictionary_changes, exports
 from signspot.web.api_search import SpottingRow, download
 from signspot.web.folder import ServedFolder
 from signspot.web.uploads import receive_text, remove
@@ -183,7 +183,7 @@ def keep_exemplars(queue: str, bench: OpenWorkbench, dictionary: str = "") -> di
     """Add every sign that people confirmed to a dictionary, by default that of the queue; each once."""
     name = dictionary or bench.queues.get(queue)["dictionary"]
     spottings = [spotting for _, _, spotting in _verified(bench, queue)]
-    return {"dictionary": name, "exemplars": editing.add_confirmed(bench, name, spottings)}
+    return {"dictionary": name, "exemplars": dictionary_changes.add_confirmed(bench, name, spottings)}
 
 
 @router.put("/queues/{queue}/import", dependencies=[VERIFIER])

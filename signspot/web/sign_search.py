@@ -19,7 +19,7 @@ from signspot.io.progress import silent
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import check_signing
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
 from signspot.web.media import share_with_hands

@@ -33,7 +33,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
 from signspot.plots.curves import COLOURS
 from signspot.spotting.decision import WORD_RATE
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting, Track

@@ -132,14 +132,14 @@ def make_thumbnail(path: Path, time: float | None, height: int) -> NDArray[np.ui
 
 def is_playable(path: Path) -> bool:
     """Whether every browser plays a video without a copy."""
-    from signspot.plots.report import is_played
+    from signspot.plots.result_page import is_played
 
     return is_played(probe(path).info)
 
 
 def copy_video(path: Path, target: Path, progress: Progress = silent) -> None:
     """Write a copy of a video in H.264, which every browser plays."""
-    from signspot.plots.report import write_copy
+    from signspot.plots.result_page import write_copy
 
     write_copy(probe(path).info, target, progress)
 

@@ -9,9 +9,9 @@ import pytest
 from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.store import open_store
-from signspot.applications.forgetting import forget
+from signspot.applications.forget import forget
 from signspot.errors import StoreError
-from signspot.web.server_data import ServerData
+from signspot.web.forget import ServerData
 from tests.annotation.conftest import OPTIONS, Disturbed, lines
 
 

@@ -26,18 +26,18 @@ from signspot.applications.archive import (
     open_memory_map,
     search_archive,
 )
-from signspot.applications.mining import write_spottings_page
+from signspot.applications.mine import write_spottings_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.tracks import read_track, write_track
 from signspot.errors import EncoderMismatchError, FormatError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Grid, Track
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
 from tests.fixtures.limits import started

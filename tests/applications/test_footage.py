@@ -19,18 +19,18 @@ from signspot.applications.faux_amis import (
     read_translations,
     write_faux_amis_page,
 )
-from signspot.applications.mining import MineOptions, find_exemplars, videos_in, write_dictionary
+from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.landmarks.pose_file import write_landmarks
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Segment, Subtitle
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from signspot.applications.identification import draw_identification, identify_sign
+from signspot.applications.identify import draw_identification, identify_sign
 from signspot.applications.variants import draw_costs, find_use, find_variants, write_variants_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery

@@ -36,8 +36,8 @@ from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import Lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 from tests.applications.conftest import SEED
 

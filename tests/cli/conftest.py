@@ -14,8 +14,8 @@ from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 
 Outcome = tuple[int, str, str]  # exit code, stdout, stderr

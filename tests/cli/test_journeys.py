@@ -20,8 +20,8 @@ from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter, write_video
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 
 Call = Callable[..., tuple[int, str, str]]

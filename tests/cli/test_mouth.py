@@ -19,7 +19,7 @@ from signspot.types import LabelSource, Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import habits_of, say
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
+from signspot_synthetic.observation import project
 from tests.fixtures.opened import counting
 
 

@@ -15,8 +15,8 @@ from signspot.models.sign_encoder import make_encoder
 from signspot.video.writer import write_video
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render

@@ -8,7 +8,7 @@ from signspot.corpus.isolated import IsolatedClip
 from signspot.errors import OptionsError
 from signspot.evaluation.one_shot import DRAWS, one_shot
 from signspot.landmarks.landmarks import Landmarks
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot_synthetic.isolated_signs import isolated_clips
 

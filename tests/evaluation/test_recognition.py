@@ -11,7 +11,7 @@ from signspot.errors import OptionsError
 from signspot.evaluation.recognition import NearestExemplar, evaluate_recognisers
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import ALL, SignWindow, score_classifier, signs_to_test
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.training.recogniser import train_recogniser_on_corpus
 from tests.fixtures.corpora import TINY

@@ -16,7 +16,7 @@ from signspot.evaluation.streams import (
     measure_streams,
     placed,
 )
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot_synthetic.isolated_signs import isolated_clips
 

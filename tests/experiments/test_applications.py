@@ -12,7 +12,7 @@ from experiments.applications.densify import dense_rows, small_corpus
 from experiments.applications.faux_amis import faux_amis_rows, score_pairs
 from experiments.applications.feedback import Trial, alter, fit, synthetic_rows, synthetic_trials
 from experiments.applications.identify import look_up_row
-from experiments.applications.mining import mine_rows
+from experiments.applications.mine import mine_rows
 from experiments.applications.signs import embed_clips, make_words
 from experiments.applications.variants import rand_index, synthetic_variants, variant_rows
 from experiments.applications.wake import Signing, distinctiveness_rows, latency_row

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import synthetic_realism
 from signspot.corpus.isolated import pack
-from signspot_synthetic.camera import GLOVED
+from signspot_synthetic.observation import GLOVED
 
 
 def test_synthetic_signing_is_compared_with_real_clips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from experiments.paper.cells import retrieve
-from signspot.evaluation.corpus import RetrievalQuery
+from signspot.evaluation.labelled_corpus import RetrievalQuery
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Segment
 

@@ -13,7 +13,7 @@ if find_spec("openvino") is None:  # an import would tell its makers
 
 from signspot.errors import LandmarksError, OptionsError
 from signspot.io.openvino import inference_precision
-from signspot.landmarks import networks
+from signspot.landmarks import mediapipe_networks
 from signspot.landmarks.estimators import (
     HOLISTIC,
     LIPS,
@@ -24,13 +24,13 @@ from signspot.landmarks.estimators import (
     usual_estimator,
 )
 from signspot.landmarks.landmarks import concatenate
-from signspot.landmarks.networks import BODY, FACE_DETECTOR, HAND, Detector, Region, Running
+from signspot.landmarks.mediapipe_networks import BODY, FACE_DETECTOR, HAND, Detector, Region, Running
 from signspot.landmarks.openvino_estimator import EXACT, Economy, OneEuro, OpenVinoEstimator, Thumbnail, refine
 from signspot.video.reader import Frame
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render
@@ -120,7 +120,7 @@ def test_a_picture_that_is_shown_again_is_seen_once(footage, calls, economy):
 
 
 def test_networks_compute_in_float32():
-    for network in networks.NETWORKS:
+    for network in mediapipe_networks.NETWORKS:
         assert inference_precision(Running(network).compiled) == "f32"
 
 
@@ -153,7 +153,7 @@ def test_cells_tell_what_has_changed():
 
 
 def test_a_detector_has_as_many_anchors_as_its_network_has_places():
-    for network, strides in ((FACE_DETECTOR, (8, 16, 16, 16)), (networks.BODY_DETECTOR, (8, 16, 32, 32, 32))):
+    for network, strides in ((FACE_DETECTOR, (8, 16, 16, 16)), (mediapipe_networks.BODY_DETECTOR, (8, 16, 32, 32, 32))):
         raw = Running(network)(np.zeros((network.size, network.size, 3), np.uint8))[0]
         assert len(Detector(network, strides, 2)._anchors) == len(raw)
 
@@ -180,13 +180,13 @@ def test_settings_keep_landmarks_apart():
 
 
 def test_without_openvino_it_says_what_to_install(monkeypatch):
-    networks._openvino.cache_clear()
+    mediapipe_networks._openvino.cache_clear()
     monkeypatch.setitem(sys.modules, "openvino", None)
     try:
         with pytest.raises(LandmarksError, match=r"needs OpenVINO. Install it: pip install 'signspot\[openvino\]'"):
             find_estimator("openvino")
     finally:
-        networks._openvino.cache_clear()
+        mediapipe_networks._openvino.cache_clear()
 
 
 def value(number):

@@ -13,7 +13,7 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import MouthedWord
 from signspot_synthetic.body.signers import Camera, Role, make_signer
-from signspot_synthetic.camera import project
+from signspot_synthetic.observation import project
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 

@@ -9,7 +9,7 @@ import pytest
 import signspot.mouthing.model as checkpoints
 from signspot.corpus.truth import MouthingTruth
 from signspot.mouthing.lips import follow_lips
-from signspot.mouthing.spotter import MouthingSpotter
+from signspot.mouthing.mouthing_spotter import MouthingSpotter
 from signspot.mouthing.trials import LipClip, answer, draw_trials, read_vocabulary
 from signspot.training.mouthing import distort_some
 from signspot_synthetic.lips_corpus import LipsOptions, make_clip

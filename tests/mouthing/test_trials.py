@@ -11,8 +11,8 @@ from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.model import MouthingModel
+from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
 from signspot.mouthing.network import MouthingNetwork, NetworkOptions
-from signspot.mouthing.spotter import MentionWindow, MouthingSpotter
 from signspot.mouthing.trials import (
     WINDOW,
     LipClip,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from signspot.spotting.decision import SEARCH_RATE, WORD_RATE, allowed_rate, decide, with_confidence
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.types import Spotting
 
 

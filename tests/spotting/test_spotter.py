@@ -13,7 +13,7 @@ from signspot.embedding.tracks import write_track
 from signspot.errors import DictionaryError, EncoderMismatchError, OptionsError, TrackError
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Match, Spotter, exemplars_of, with_chances
 from signspot.types import Exemplar, Grid, Segment, Track
 

@@ -22,7 +22,7 @@ from signspot.spotting import track_search
 from signspot.spotting.decoys import DecoySet, decoys_of
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache
 from signspot.spotting.matching import AlignmentMatcher
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.landmark_encoder import assemble, choose_decoys
 from signspot.types import Exemplar, Segment, Track

@@ -10,10 +10,10 @@ from signspot.types import Segment
 from signspot_synthetic.body.motion import continuous, talking
 from signspot_synthetic.body.mouthing import MouthedWord, habits_of, mouth_shapes, say
 from signspot_synthetic.body.signers import Role, make_signer, make_signers
-from signspot_synthetic.camera import NoiseOptions, observe, project
 from signspot_synthetic.corpus_plan import CorpusOptions, options_as_json
 from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.phonology import Sign
+from signspot_synthetic.observation import NoiseOptions, observe, project
 
 SIGNERS = make_signers(20, 1, "test")
 SIGNS = [Sign(), Sign(place="chin")]

@@ -12,10 +12,10 @@ import pytest
 from signspot.errors import OptionsError
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Handedness, make_signers
-from signspot_synthetic.camera import project
 from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
+from signspot_synthetic.observation import project
 
 LEXICON = make_lexicon(LexiconOptions(words=60, seed=7))
 SIGNERS = make_signers(4, 7, "train", left_share=0)
@@ -25,8 +25,8 @@ STREAM, SEGMENTS = continuous(SIGNS, SIGNERS[1], np.random.default_rng(5), Knobs
 PROGRAM = """
 import hashlib
 import numpy as np
-from signspot_synthetic.camera import observe
-from signspot_synthetic.camera import project
+from signspot_synthetic.observation import observe
+from signspot_synthetic.observation import project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import make_signers

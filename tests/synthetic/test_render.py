@@ -9,8 +9,8 @@ from signspot.landmarks.landmarks import FACE_POINTS
 from signspot.video.reader import open_video
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Camera, make_signers
-from signspot_synthetic.camera import project
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
+from signspot_synthetic.observation import project
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render, render_video
 

@@ -17,7 +17,7 @@ from signspot.io.progress import Progress
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags
 from signspot.models.checkpoints import save_encoder
 from signspot.spotting.decoys import alignment_scale, decoys_of
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.training.adaptation import adapt, is_kept
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage

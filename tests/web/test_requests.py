@@ -22,11 +22,11 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError, SignspotError
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, Segment
-from signspot.web import editing
+from signspot.web import dictionary_changes
 from signspot.web.server import create_app
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
@@ -212,7 +212,7 @@ def test_a_refused_exemplar_leaves_nothing(fresh: Server, material: Path, monkey
     assert fresh.ask("PUT", put.format("fresh", "%20", "a.pose"), content).status == 422, "no word"
     assert fresh.ask("PUT", put.format("fresh", "a", "a.srt"), (material / "news.vtt").read_bytes()).status == 422
     with monkeypatch.context() as patch:
-        patch.setattr(editing, "save_dictionary", full_disk)
+        patch.setattr(dictionary_changes, "save_dictionary", full_disk)
         assert fresh.ask("PUT", put.format("fresh", "a", "a.pose"), content).status == 507
         cut = {"video": "news.mp4", "start": 0.5, "end": 1.0, "word": "lake"}
         assert fresh.ask("POST", "/api/dictionaries/dictionary/cut", cut).status == 507
@@ -356,12 +356,12 @@ def test_a_dictionary_that_lies_elsewhere_is_not_changed_by_itself_or_through_a_
     try:
         exemplar = bench.searcher.dictionary("+dictionary").exemplars[0].id
         with pytest.raises(DictionaryError, match="outside of the served folder"):
-            editing.change(bench, "+dictionary", exemplar, {"word": "pear"})
+            dictionary_changes.change(bench, "+dictionary", exemplar, {"word": "pear"})
         with pytest.raises(DictionaryError, match="outside of the served folder"):
-            editing.remove(bench, "+dictionary", exemplar)
+            dictionary_changes.remove(bench, "+dictionary", exemplar)
         for name, part in (("+dictionary", "outside of the served folder"), ("dictionary", "leads out")):
             with pytest.raises(SignspotError, match=part):
-                editing.cut(bench, "news.mp4", Segment(0.5, 1.0), name, "pear", {})
+                dictionary_changes.cut(bench, "news.mp4", Segment(0.5, 1.0), name, "pear", {})
     finally:
         bench.close()
     assert {path: path.read_bytes() for path in (tmp_path / "elsewhere").rglob("*") if path.is_file()} == before

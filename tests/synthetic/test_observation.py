@@ -9,10 +9,10 @@ from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Camera, make_signers
-from signspot_synthetic.camera import GLOVED, NoiseOptions, draw_runs, draw_shivers, observe, project, slow_drift
 from signspot_synthetic.difficulty_knobs import Knobs
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
 from signspot_synthetic.language.phonology import Sign
+from signspot_synthetic.observation import GLOVED, NoiseOptions, draw_runs, draw_shivers, observe, project, slow_drift
 
 SIGNER = make_signers(1, 1, "test", left_share=0)[0]
 MOTION = isolated(Sign(), SIGNER, np.random.default_rng(0))[0]

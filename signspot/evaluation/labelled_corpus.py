@@ -26,7 +26,7 @@ from signspot.metrics.detection import Detection
 from signspot.metrics.localisation import ClipRetrieval, Tolerance
 from signspot.metrics.ranking import Group, GroupedValues
 from signspot.models.encoder import Encoder
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
 from signspot.training.items import Item, ItemOptions, collect_items, read_words

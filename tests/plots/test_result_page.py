@@ -16,7 +16,7 @@ import pytest
 
 from signspot.errors import OutputError, VideoError
 from signspot.plots.curves import View
-from signspot.plots.report import data_address, report
+from signspot.plots.result_page import data_address, report
 from signspot.video.reader import open_video
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\u2028\udc80"

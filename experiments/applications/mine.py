@@ -1,6 +1,6 @@
 """Share of mined exemplars that are right, and the number of signers and videos they come from.
 
-    python -m experiments.applications.mining --seed 53 --words 14
+    python -m experiments.applications.mine --seed 53 --words 14
 
 Beside it stands what chance gives: the share of a word's own signs among all signs of the footage.
 """
@@ -14,9 +14,9 @@ import numpy as np
 
 from experiments.applications.densify import is_right, small_corpus
 from experiments.applications.signs import parser_of, print_table
-from signspot.applications.mining import MineOptions, find_exemplars
+from signspot.applications.mine import MineOptions, find_exemplars
 from signspot.corpus.corpus import Corpus
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 
 

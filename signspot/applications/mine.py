@@ -21,7 +21,7 @@ from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import clock, playable
 from signspot.spotting.matching import warping_costs
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting, Track

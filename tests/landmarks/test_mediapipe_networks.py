@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError
-from signspot.landmarks.networks import (
+from signspot.landmarks.mediapipe_networks import (
     FACES,
     FOLDER,
     HANDS,

@@ -1,6 +1,6 @@
 """Promised against counted false alarms, on backgrounds of several kinds in which no word looked for is signed.
 
-    python -m experiments.promised_alarms --lsa64 FOLDER --wlasl FOLDER --encoder landmark --half second
+    python -m experiments.promised_false_alarms --lsa64 FOLDER --wlasl FOLDER --encoder landmark --half second
 
 Streams are joined of isolated signs of some words; exemplars are of other words. Every spotting is false. The constants
 in `signspot.spotting.false_alarms` were chosen with the first half of the words and with the corpus of seed 77.

@@ -7,8 +7,7 @@ import torch
 from signspot.errors import CheckpointError, OptionsError
 from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
-from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
-from signspot.mouthing.spotter import (
+from signspot.mouthing.mouthing_spotter import (
     MentionWindow,
     MouthingSpotter,
     as_spotting,
@@ -19,6 +18,7 @@ from signspot.mouthing.spotter import (
     mark_mouthed,
     places_to_read,
 )
+from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
 from signspot.mouthing.visemes import query
 from signspot.types import Label, LabelSource, Segment, Spotting, Subtitle, TimeMeaning
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, and_, inspect, select
 
 from signspot.annotation.store import Database
-from signspot.applications.forgetting import Person, Removal, Step, remove_file, remove_lines
+from signspot.applications.forget import Person, Removal, Step, remove_file, remove_lines
 from signspot.web import tables
 from signspot.web.folder import MEDIA_FOLDER, STATE_FOLDER, ServedFolder
 
@@ -16,7 +16,7 @@ _FORGOTTEN = "(forgotten)"  # in place of a video's name in the name of a queue,
 
 
 class ServerData:
-    """Finds data of the server, for `signspot.applications.forgetting`."""
+    """Finds data of the server, for `signspot.applications.forget`."""
 
     folder = STATE_FOLDER
 

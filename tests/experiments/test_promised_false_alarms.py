@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.promised_alarms import half_of, keep_promises
+from experiments.promised_false_alarms import half_of, keep_promises
 from signspot.evaluation.streams import StreamOptions, material_of_clips
 from signspot.spotting.spotter import load
 from signspot_synthetic.isolated_signs import isolated_clips

@@ -14,7 +14,7 @@ from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import SignTruth, write_records
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
-from signspot.evaluation.corpus import (
+from signspot.evaluation.labelled_corpus import (
     LOWEST,
     evaluate_corpus,
     find_queries,
@@ -27,7 +27,7 @@ from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder
 from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult, TrackSearch
 from signspot.training.items import Item
