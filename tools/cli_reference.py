@@ -106,13 +106,16 @@ def section(record: type[Any], heading: str, kind_name: str, written: dict[type[
 
 
 def trailing_comments(record: type[Any]) -> dict[str, str]:
-    """Field → the comment behind it in the source."""
-    source = inspect.getsource(record)
-    lines, (body,) = source.splitlines(), ast.parse(source).body
-    assert isinstance(body, ast.ClassDef)
-    places = {node.target.id: node.end_lineno for node in body.body
-              if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}  # fmt: skip
-    return {name: lines[(end or 1) - 1].partition("  # ")[2] for name, end in places.items()}
+    """Field → the comment behind it in the source, also of the records that this one extends."""
+    comments: dict[str, str] = {}
+    for extended in reversed([base for base in record.__mro__ if is_dataclass(base)]):
+        source = inspect.getsource(extended)
+        lines, (body,) = source.splitlines(), ast.parse(source).body
+        assert isinstance(body, ast.ClassDef)
+        places = {node.target.id: node.end_lineno for node in body.body
+                  if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}  # fmt: skip
+        comments |= {name: lines[(end or 1) - 1].partition("  # ")[2] for name, end in places.items()}
+    return comments
 
 
 def choices(kind: Any) -> str:

@@ -15,6 +15,9 @@ from signspot.corpus.corpus import open_corpus
 from signspot.errors import SignspotError
 from signspot.io.files import atomic_write
 from signspot.models.checkpoints import load_encoder
+from signspot.training.configuration import read_training
+from signspot.training.recogniser import RecogniserConfig
+from signspot.training.rgb_clips import RgbConfig
 
 
 def main(
@@ -27,13 +30,20 @@ def main(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="600 words and 8 hours: a day or more of one core.")] = False,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Trainings per cell.")] = 3,
-    corpora: Annotated[int | None, typer.Option("--corpora", min=1, help="Synthetic corpora of Tables 2 to 5.")] = None,
+    corpora: Annotated[
+        int | None,
+        typer.Option("--corpora", min=1, help="Synthetic corpora. [default: 2; Tables 6 to 8: 3]"),
+    ] = None,
     corpus: Annotated[
         Path | None, typer.Option("--corpus", help="A corpus that exists already, in place of synthetic ones.")
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option("--encoder", help="Name or file: whose trunk is frozen, who finds D, or who is benchmarked."),
+    ] = None,
+    recogniser: Annotated[
+        Path | None,
+        typer.Option("--recogniser", help="A TOML file of the kind recogniser or rgb: what Tables 6 to 8 train."),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="Where networks run.")] = "cpu",
     out: Annotated[Path, typer.Option("--out", help="Folder of what is made: corpora, trunks, runs.")] = Path(
@@ -51,6 +61,10 @@ def main(
     sizes = full_sizes() if full else Sizes()
     sizes = replace(sizes, seeds=seeds, corpora=corpora or sizes.corpora)
     sizes = replace(sizes, retrieval=replace(sizes.retrieval, device=device))
+    sizes = replace(sizes, recognition_corpora=corpora or sizes.recognition_corpora)
+    if recogniser is not None:
+        kinds = {"recogniser": RecogniserConfig, "rgb": RgbConfig}
+        sizes = replace(sizes, recogniser=read_training(recogniser, kinds))
     given = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder, device=device) if encoder is not None else None
     folder = out if results is None else results

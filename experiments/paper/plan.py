@@ -14,6 +14,7 @@ from experiments.paper.recognition import (
     LIPS_LEAST,
     TRAINING,
     BobslCorpus,
+    Config,
     LabelledCorpus,
     LipReadCorpus,
     Recognisers,
@@ -31,6 +32,7 @@ from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
 from signspot.training.recogniser import RecogniserConfig
+from signspot.training.rgb_clips import RgbConfig
 from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.difficulty_knobs import Knobs
@@ -62,13 +64,14 @@ class Sizes:
         )
     )
     recognition: RecognitionSize = field(default_factory=RecognitionSize)  # Tables 6 to 8
+    recognition_corpora: int = 3
+    recogniser: Config = field(default_factory=lambda: TRAINING)  # that learns there
     story: RecogniserConfig = field(
         default_factory=lambda: changed(TRAINING, {"steps": 160, "clips.least.mouthing": LIPS_LEAST})
     )
     # So many words and exemplars that they are not learned by heart.
-    pretraining: RecognitionSize = field(
-        default_factory=lambda: RecognitionSize(60, 0.5, exemplars=5.0, training=replace(TRAINING, steps=100))
-    )
+    pretraining: RecognitionSize = field(default_factory=lambda: RecognitionSize(60, 0.5, exemplars=5.0))
+    pretrained: RecogniserConfig = field(default_factory=lambda: replace(TRAINING, steps=100))
     benchmark: CorpusOptions = field(
         default_factory=lambda: CorpusOptions(words=300, hours=2.0, seed=281, video_seconds=900.0, test_share=0.5)
     )
@@ -146,11 +149,13 @@ class Plan:
             "table-a2": lambda: tables.TABLE_A2.on(self._embeddings, sizes.seeds),
             "table-a3": lambda: tables.TABLE_A3.on(self._embeddings, sizes.seeds),
             "spotting-benchmark": lambda: spotting_benchmark(self._setup(sizes.benchmark), self.encoder),
-            "table6": lambda: self._recognition(self._labelled(sizes.recognition, 3)).table_6(),
-            "table7": lambda: self._recognition(self._labelled(sizes.recognition, 3)).table_7(),
-            "table8": lambda: self._recognition(self._labelled(sizes.recognition, 3, bobsl=True)).table_8(),
+            "table6": lambda: self._recognition(self._recognised()).table_6(),
+            "table7": lambda: self._recognition(self._recognised()).table_7(),
+            "table8": lambda: self._recognition(self._recognised(bobsl=True)).table_8(),
             "table-c1": lambda: table_c1(
-                self._labelled(sizes.pretraining, 1)[0], sizes.pretraining.training, sizes.seeds
+                LabelledCorpus(0, self._setup(corpus_options(sizes.pretraining, 0)), self.encoder_file),
+                sizes.pretrained,
+                sizes.seeds,
             ),
             "table-a4": lambda: table_a4(sizes.seeds, self.out, self.corpus, self.stage, sizes.retrieval.device),
         }
@@ -253,14 +258,15 @@ class Plan:
     def _lip_read(self) -> list[LipReadCorpus]:
         return [LipReadCorpus(number, setup) for number, setup in enumerate(self._setups)]
 
-    def _labelled(self, size: RecognitionSize, count: int, *, bobsl: bool = False) -> list[LabelledCorpus]:
+    def _recognised(self, *, bobsl: bool = False) -> list[LabelledCorpus]:
+        """The corpora of Tables 6 to 8."""
         kind = BobslCorpus if bobsl and self.corpus is not None else LabelledCorpus
-        numbers = range(1 if self.corpus is not None else count)
-        return [kind(number, self._setup(corpus_options(size, number)), self.encoder_file) for number in numbers]
+        size, rendered = self.sizes.recognition, isinstance(self.sizes.recogniser, RgbConfig)
+        numbers = range(1 if self.corpus is not None else self.sizes.recognition_corpora)
+        options = [corpus_options(size, number, rendered=rendered) for number in numbers]
+        return [kind(number, self._setup(options[number]), self.encoder_file) for number in numbers]
 
-    def _recognition(
-        self, corpora: Sequence[LabelledCorpus], training: RecogniserConfig | None = None
-    ) -> RecognitionTables:
-        chosen = training or self.sizes.recognition.training
+    def _recognition(self, corpora: Sequence[LabelledCorpus], training: Config | None = None) -> RecognitionTables:
+        chosen = training or self.sizes.recogniser
         recognisers = Recognisers(self.out, chosen, self.sizes.retrieval.device)
         return RecognitionTables(recognisers, corpora, self.sizes.seeds)

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -29,19 +29,22 @@ from signspot.evaluation.recognition import NearestExemplar
 from signspot.io.files import text_digest
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.mouthing.model import load_mouthing
-from signspot.recognition.recogniser import FPS
+from signspot.recognition.recogniser import FPS, Recogniser, RgbRecogniser, as_recogniser
 from signspot.recognition.scoring import (
     ALL,
     LABELLED,
     MOUTHED,
     RecogniserScores,
-    SignWindow,
     score_classifier,
     signs_to_test,
+    taught_window,
 )
 from signspot.spotting.spotter import load
 from signspot.training.items import read_words
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
+from signspot.training.rgb import train_rgb_on_corpus
+from signspot.training.rgb_clips import RgbConfig
+from signspot.training.run_folder import Run
 from signspot.training.sign_clips import Augmentation, ClipOptions, collect_signs
 from signspot.types import Label, LabelSource, TimeMeaning
 from signspot_synthetic.corpus_plan import CorpusOptions
@@ -70,14 +73,16 @@ TRAINING = RecogniserConfig(
 )
 
 
+Config = RecogniserConfig | RgbConfig  # of a recogniser that sees landmarks, or pixels
+
+
 @dataclass(frozen=True, slots=True)
 class RecognitionSize:
-    """The size of each corpus, and the length of the trainings."""
+    """The size of each corpus."""
 
     words: int = 20
     hours: float = 0.2
     first_seed: int = 71  # of the first corpus
-    training: RecogniserConfig = field(default_factory=lambda: TRAINING)
     exemplars: float = 3.0  # of a word, on average
 
 
@@ -271,12 +276,12 @@ def _with_labels(
     return Setup(size or setup.size, setup.out, setup.given, None, setup.stage, labels)
 
 
-def corpus_options(size: RecognitionSize, number: int) -> CorpusOptions:
+def corpus_options(size: RecognitionSize, number: int, *, rendered: bool = False) -> CorpusOptions:
     """One corpus before it is made: other signs, signers, sentences and words than the others."""
     seed = size.first_seed + number
     common = [word.word for word in vocabulary(_COMMON)]
     chosen = named_rng(seed, "recognised words").permutation(len(common))[: size.words]
-    return CorpusOptions(
+    options = CorpusOptions(
         words=tuple(common[index] for index in sorted(chosen)),
         hours=size.hours,
         seed=seed,
@@ -285,6 +290,7 @@ def corpus_options(size: RecognitionSize, number: int) -> CorpusOptions:
         exemplars=size.exemplars,
         knobs=Knobs(variants=0.5),
     )
+    return replace(options, render=True, size=(96, 96)) if rendered else options
 
 
 def as_bobsl(labelled: LabelledCorpus) -> BobslCorpus:
@@ -327,7 +333,7 @@ class Recognisers:
     """Makes cells: a fresh trunk learns from one choice of labels and is tested."""
 
     out: Path
-    training: RecogniserConfig
+    training: Config
     device: str = "cpu"
 
     def cell(self, labelled: LabelledCorpus, choice: LabelChoice, seed: int, *, bobsl: bool = False) -> Cell:
@@ -354,16 +360,14 @@ class Recognisers:
 
         return Cell(labelled.number, seed, {"kind": "nearest", "corpus": labelled.identity}, compute)
 
-    def _train(self, labelled: LabelledCorpus, labels: Sequence[Label], config: RecogniserConfig, run: Path) -> Result:
+    def _train(self, labelled: LabelledCorpus, labels: Sequence[Label], config: Config, run: Path) -> Result:
         learnt = sorted({label.word for label in labels})
         words = learnt if len(learnt) > 1 else []  # one word alone cannot be told from others
         ranks: dict[str, dict[str, list[int]]] = {}
         if words:
-            signs = collect_signs(labelled.corpus, words, sorted(labelled.training), config.clips, labels=labels)
-            trained = train_recogniser(config, signs, run, device=self.device)
+            trained = self._recogniser(labelled, words, labels, config, run)
             tested = signs_to_test(labelled.corpus, set(words) & labelled.words("mouthed"))
-            window = SignWindow(config.clips.before, config.clips.after, config.clips.around)
-            ranks = _ranks(score_classifier(trained, labelled.corpus, tested, window))
+            ranks = _ranks(score_classifier(trained, labelled.corpus, tested, taught_window(trained.card)))
         # A word of which no label was found is never named: its signs count as missed.
         for name, signs_missed in signs_to_test(labelled.corpus, set(labelled.words("mouthed")) - set(words)).items():
             for label in signs_missed:
@@ -372,6 +376,17 @@ class Recognisers:
         flags = right_labels([label for label in labels if truth[label.video]], truth)
         right = {"right, %": 100 * sum(flags) / len(flags)} if flags else {}
         return Result(_hits(ranks), {"labels": len(labels), **right})
+
+    def _recogniser(
+        self, labelled: LabelledCorpus, words: Sequence[str], labels: Sequence[Label], config: Config, run: Path
+    ) -> Recogniser | RgbRecogniser:
+        """A recogniser of these words, of landmarks or of pixels."""
+        if isinstance(config, RecogniserConfig):
+            signs = collect_signs(labelled.corpus, words, sorted(labelled.training), config.clips, labels=labels)
+            return train_recogniser(config, signs, run, device=self.device)
+        where = Run(run, self.out / "recognition-images", device=self.device)
+        encoder, _ = train_rgb_on_corpus(config, labelled.corpus, where, labels=labels)
+        return as_recogniser(encoder.to(self.device))
 
 
 def _ranks(scores: Iterable[RecogniserScores]) -> dict[str, dict[str, list[int]]]:
@@ -439,6 +454,14 @@ class RecognitionTables:
         """Sets of test signs: those of the truth, or sure labels where it is not known."""
         return list(wanted) if all(corpus.setup.has_truth for corpus in self.corpora) else [LABELLED]
 
+    @property
+    def _note(self) -> str:
+        """How a recogniser was trained, if it sees pixels."""
+        how = self.recognisers.training
+        if isinstance(how, RecogniserConfig):
+            return ""
+        return f"The recogniser sees pixels: {how.architecture} {how.model or ''}, {how.epochs} epochs."
+
     def table_6(self) -> Table:
         """M, D and both."""
         rows = (
@@ -466,7 +489,7 @@ class RecognitionTables:
             heading = f"{MOUTHED}, words' top-1"
             claims.append(Claim(f"M is above D, {MOUTHED}", "54.6, 52.7", heading, 0, 2, remark=_KNOWS_GENERATOR))
         title = "Table 6: a recogniser on M, on D and on both; D by the shipped encoder"
-        return Table("table6", title, ("labels",), _columns(sets), rows, tuple(claims), _COUNTS)
+        return Table("table6", title, ("labels",), _columns(sets), rows, tuple(claims), _COUNTS, self._note)
 
     def table_7(self) -> Table:
         """Threshold, padding and vocabulary of D."""
@@ -485,7 +508,7 @@ class RecognitionTables:
             Claim("Padding by 4 s is above none", "34.7, 28.7", column, 2, 3),
         )
         title = "Table 7: threshold, padding and vocabulary of D"
-        return Table("table7", title, ("labels",), _columns(sets), rows, claims, _COUNTS)
+        return Table("table7", title, ("labels",), _columns(sets), rows, claims, _COUNTS, self._note)
 
     def table_8(self) -> Table:
         """The same labels out of files as BOBSL publishes them."""
@@ -507,7 +530,7 @@ class RecognitionTables:
             Claim("Lower thresholds of D are better alone, BOBSL's files", "29.1, 4.5", column, 4, 2),
         )
         title = "Table 8: labels out of files as BOBSL publishes them"
-        return Table("table8", title, ("labels",), _columns(sets), rows, claims, _COUNTS)
+        return Table("table8", title, ("labels",), _columns(sets), rows, claims, _COUNTS, self._note)
 
     def story(self) -> Table:
         """Recognisers at the end of the story: nothing in it has seen the generator or was given a label."""

@@ -35,7 +35,7 @@ from signspot.plots.curves import COLOURS
 from signspot.plots.plot import lettering
 from signspot.plots.result_page import Clip, clips, drawing, heading, paragraph, table, write_page
 from signspot.plots.skeletons import skeleton_clip
-from signspot.recognition.recogniser import Recogniser, RgbRecogniser, load_recogniser, save_recogniser
+from signspot.recognition.recogniser import Recogniser, RgbRecogniser, as_recogniser, save_recogniser
 from signspot.recognition.scoring import RecogniserScores
 from signspot.spotting.spotter import load
 from signspot.training.adaptation import adapt
@@ -299,12 +299,10 @@ class Loop:
     ) -> tuple[RgbRecogniser, list[RecogniserScores]]:
         """One that sees pixels; its file is an encoder's. Exemplars are those of the corpus's dictionary."""
         run = Run(folder, self.out / "recognisers" / "images", device=self.options.device)
-        save_encoder(train_rgb_on_corpus(config, self.corpus, run, stage=stage, labels=labels)[0], target)
-        trained = load_recogniser(target, device=self.options.device)
-        assert isinstance(trained, RgbRecogniser), "what was trained just now"
-        window = ClipOptions(before=config.batch.before, after=config.batch.after, around=config.batch.around)
+        encoder = train_rgb_on_corpus(config, self.corpus, run, stage=stage, labels=labels)[0]
+        trained = as_recogniser(save_encoder(encoder, target).to(self.options.device))
         with stage("tested") as progress:
-            return trained, score_recogniser(trained, self.corpus, window, progress, self.asked)
+            return trained, score_recogniser(trained, self.corpus, progress, self.asked)
 
     def _untested(self) -> str:
         """Why no recogniser can be tested."""

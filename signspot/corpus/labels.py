@@ -23,7 +23,28 @@ logger = logging.getLogger(__name__)
 
 SAME_PLACE = 0.6  # seconds between the middles of two labels of one word that are of one sign, at most
 OTHER_PLACE = 0.35  # the same of two words that cannot both be right
+LABEL_FPS = 25.0  # frames in which options tell how far a sign lies from its label
 _GLOSSES = ".srt"  # a gloss per cue, written by a person; the file is named as its video
+
+
+@dataclass(frozen=True, slots=True)
+class SignWindow:
+    """Frames, at 25 per second, between which the sign of a label lies."""
+
+    before: int = 20  # frames at 25 per second before the end of a sign from which it may begin
+    after: int = 5  # and after a label of its end until which it may last
+    around: int = 11  # on either side of the middle of a sign, where a label marks that or the span
+
+    def __post_init__(self) -> None:
+        if self.before < 1 or self.after < 0 or self.around < 1:
+            raise OptionsError(
+                f"a sign lies before its end and around its middle; got {self.before} frames before, {self.after} "
+                f"after and {self.around} around"
+            )
+
+    def of(self, label: Label) -> Segment:
+        """The segment that is looked at."""
+        return label.stretch(self.before / LABEL_FPS, self.after / LABEL_FPS, self.around / LABEL_FPS)
 
 
 @dataclass(frozen=True, slots=True)

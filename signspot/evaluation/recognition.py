@@ -13,9 +13,9 @@ from signspot.io.progress import Progress, silent
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import (
     RecogniserScores,
-    SignWindow,
     score_classifier,
     signs_to_test,
+    taught_window,
 )
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
@@ -101,7 +101,7 @@ def evaluate_recognisers(
     results, total = [], len(recognisers) + len(beside)
     for done, (name, recogniser) in enumerate(recognisers):
         progress(done, total)
-        learnt, window = str(recogniser.card.get("data", "")), _window(recogniser)
+        learnt, window = str(recogniser.card.get("data", "")), taught_window(recogniser.card)
         results += [
             RecogniserResult(name, learnt, scores) for scores in score_classifier(recogniser, corpus, tested, window)
         ]
@@ -115,11 +115,3 @@ def evaluate_recognisers(
         results += [RecogniserResult(title, learnt, scores) for scores in score_classifier(nearest, corpus, tested)]
     progress(total, total)
     return results
-
-
-def _window(recogniser: Recogniser | RgbRecogniser) -> SignWindow:
-    """The window in which it was taught that signs lie."""
-    config = recogniser.card.get("config", {})
-    clips = config.get("clips") or config.get("batch") or {}  # of landmarks, or of pixels
-    frames = {name: int(clips[name]) for name in ("before", "after", "around") if name in clips}
-    return SignWindow(**frames)

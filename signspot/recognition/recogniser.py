@@ -50,6 +50,7 @@ from signspot.types import Segment
 
 FPS = 25.0
 VOCABULARY = "vocabulary"  # of the card of an encoder of pixels, in its config: the words of its classifier
+_NO_RECOGNISER = "{} holds no recogniser. Train one with: signspot train configs/recogniser.toml"
 _HEADER = "signspot_recogniser"  # under which the card stands in the safetensors header
 _CLIPS = 512  # that are classified at once
 _WINDOWS = 2048  # of a video, that are classified at once
@@ -289,13 +290,9 @@ def load_recogniser(path: str | PathLike[str], device: str = "cpu") -> Recognise
         raise CheckpointError(f"no recogniser at '{file}'. Train one with: signspot train configs/recogniser.toml")
     header = read_header(file).get(_HEADER)
     if header is None and ENCODER_HEADER in read_header(file):
-        encoder = load_encoder(file, device=device)
-        learned = encoder.card.get("config")
-        vocabulary = learned.get(VOCABULARY) if isinstance(learned, dict) else None
-        if vocabulary and len(vocabulary) == encoder.module.options.get("classes"):
-            return RgbRecogniser(tuple(check_text(word, "a word") for word in vocabulary), encoder)
+        return as_recogniser(load_encoder(file, device=device))
     if header is None:
-        raise CheckpointError(f"{file} holds no recogniser. Train one with: signspot train configs/recogniser.toml")
+        raise CheckpointError(_NO_RECOGNISER.format(file))
     try:
         card = parse_json(header, file.name)
         if card["landmark_features"] != FEATURES:
@@ -316,6 +313,19 @@ def load_recogniser(path: str | PathLike[str], device: str = "cpu") -> Recognise
     assert isinstance(module, SignEncoder)
     assert isinstance(head, nn.Linear)
     return Recogniser(name, words, module.eval(), head.eval(), card)
+
+
+def as_recogniser(encoder: Encoder) -> RgbRecogniser:
+    """An encoder of pixels that was trained to tell words apart, as a recogniser of them.
+
+    Raises:
+        CheckpointError: it has no classifier, or its card does not name the words.
+    """
+    learned = encoder.card.get("config")
+    vocabulary = learned.get(VOCABULARY) if isinstance(learned, dict) else None
+    if not vocabulary or len(vocabulary) != encoder.module.options.get("classes"):
+        raise CheckpointError(_NO_RECOGNISER.format(f"'{encoder.name}'"))
+    return RgbRecogniser(tuple(check_text(word, "a word") for word in vocabulary), encoder)
 
 
 def _networks(options: Mapping[str, Any], words: int) -> nn.ModuleDict:

@@ -3,37 +3,23 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.corpus.labels import is_test_truth
+from signspot.corpus.labels import SignWindow, is_test_truth
 from signspot.errors import FormatError, LandmarksError, VideoError
 from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.classification import ClassificationAccuracy
-from signspot.recognition.recogniser import FPS
 from signspot.types import Label, LabelSource, Segment
 
 logger = logging.getLogger(__name__)
 
 MOUTHED, ALL, LABELLED = "mouthed signs", "all signs", "labels of test videos"
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class SignWindow:
-    """Frames, at 25 per second, between which the sign of a label lies."""
-
-    before: int = 20  # before the end of the sign, where the label marks that
-    after: int = 5
-    around: int = 11  # on either side of the middle, where it marks that or the span
-
-    def of(self, label: Label) -> Segment:
-        """The segment that is looked at."""
-        return label.stretch(self.before / FPS, self.after / FPS, self.around / FPS)
 
 
 class Classifier(Protocol):
@@ -81,6 +67,13 @@ def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:
         for sign in signs
     }
     return {MOUTHED: [label for sign, label in labels.items() if sign.mouthed], ALL: list(labels.values())}
+
+
+def taught_window(card: Mapping[str, Any]) -> SignWindow:
+    """The window in which a recogniser was taught that signs lie, out of its card."""
+    config = card.get("config", {})
+    clips = config.get("clips") or config.get("batch") or {}  # of landmarks, or of pixels
+    return SignWindow(**{name: int(clips[name]) for name in ("before", "after", "around") if name in clips})
 
 
 def score_classifier(

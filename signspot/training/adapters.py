@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from signspot.corpus.labels import SignWindow
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
@@ -37,7 +38,6 @@ _WORST_CONDITION = 1e4  # of a map of codes that may still be undone in float32
 
 
 CLIP = 16  # frames of ends that are one clip
-_BEFORE, _AFTER, _AROUND = 20, 5, 11  # frames in which a labelled sign lies, as in Sec. 3.3 of the paper
 Mask = NDArray[np.bool_]
 _WARM_UP = 10  # steps
 _LOWEST_LR = 0.05  # as a share of the highest
@@ -279,8 +279,7 @@ class SegmentBatches:
 
 def _is_labelled(frames: NDArray[np.int64], label: Label, segment: SubtitledSegment, grid: Grid) -> Mask:
     """Mask of the ends of signs that fit a label: those whose sign has its middle where the label says it is."""
-    before, after, around = (count / grid.fps for count in (_BEFORE, _AFTER, _AROUND))
-    within = label.stretch(before, after, around)
+    within = SignWindow().of(label)
     first, _ = frame_range(segment, grid)
     middles = grid.origin + (first + frames - CLIP // 2) / grid.fps
     return np.asarray((middles >= within.start) & (middles <= within.end))

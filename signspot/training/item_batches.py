@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from signspot.corpus.labels import SignWindow
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import FormatError, OptionsError
 from signspot.losses.watch_read_lookup import Bags, Batch
@@ -36,21 +37,19 @@ _THINNED = 8  # of neighbouring windows, which are nearly the same, one is measu
 
 
 @dataclass(frozen=True, slots=True)
-class ItemBatchOptions:
+class ItemBatchOptions(SignWindow):
     """Composition of a batch. The defaults are the paper's."""
 
     items: int = 128
     distinct: bool = True  # each labelled word at most once in a batch: all words are drawn equally often
     background: int = 10  # background clips per item
-    before: int = 20  # frames before the end of a sign from which it may begin
-    after: int = 5  # frames after a label of its end until which it may last
-    around: int = 11  # frames on either side of the middle of a sign, where a label marks that or the span
     clips: int = 6  # clips of an exemplar that are drawn and averaged
 
     def __post_init__(self) -> None:
+        SignWindow.__post_init__(self)
         check_numbers(self, "items", least=2)
         check_numbers(self, "clips", least=1)
-        check_numbers(self, "background", "before", "after", "around", least=0)
+        check_numbers(self, "background", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +175,7 @@ class ItemBatches:
     def _windows(self, item: Item, random: np.random.Generator) -> IntArray:
         """The window of the labelled sign, then those of the background: (1 + n,)."""
         grid, options = self.grids[item.video], self.options
-        before, after, around = (frames / grid.fps for frames in (options.before, options.after, options.around))
-        segment = item.label.stretch(before, after, around)
+        segment = options.of(item.label)
         begin = round((segment.start - grid.origin) * grid.fps)
         length = round(segment.duration * grid.fps)
         front = begin + int(random.integers(0, max(0, length - grid.window) + 1))

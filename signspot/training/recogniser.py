@@ -25,12 +25,7 @@ from signspot.models.landmark_trunk import LandmarkOptions
 from signspot.models.registry import build
 from signspot.models.sign_encoder import SignEncoder
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
-from signspot.recognition.scoring import (
-    RecogniserScores,
-    SignWindow,
-    score_classifier,
-    signs_to_test,
-)
+from signspot.recognition.scoring import RecogniserScores, score_classifier, signs_to_test, taught_window
 from signspot.training.configuration import Compute, check_numbers, plain_values
 from signspot.training.loop import Schedule, Task, device_of, train
 from signspot.training.run_folder import CPU
@@ -261,18 +256,15 @@ def train_recogniser_on_corpus(
     with stage("training") as progress:
         trained = train_recogniser(config, signs, folder, progress, device, held_out)
     with stage("tested") as progress:
-        return trained, score_recogniser(trained, corpus, options, progress, asked)
+        return trained, score_recogniser(trained, corpus, progress, asked)
 
 
 def score_recogniser(
     recogniser: Recogniser | RgbRecogniser,
     corpus: Corpus,
-    options: ClipOptions | None = None,
     progress: Progress = silent,
     asked: Collection[str] | None = None,
 ) -> list[RecogniserScores]:
     """Test a recogniser on the signs of the test videos; none, where there are no test videos."""
-    chosen = options or ClipOptions()
-    window = SignWindow(chosen.before, chosen.after, chosen.around)
     tested = signs_to_test(corpus, set(recogniser.words if asked is None else asked))
-    return score_classifier(recogniser, corpus, tested, window, progress)
+    return score_classifier(recogniser, corpus, tested, taught_window(recogniser.card), progress)

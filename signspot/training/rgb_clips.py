@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.corpus.corpus import Corpus
-from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.labels import LeastConfidence, SignWindow
 from signspot.embedding.inputs import NARROWEST, WIDEST
 from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
 from signspot.io.files import atomic_write, content_digest, text_digest
@@ -37,7 +37,6 @@ Optimiser = Literal["sgd", "adam"]
 
 Images = NDArray[np.uint8]
 logger = logging.getLogger(__name__)
-LABEL_FPS = 25.0  # of the frames in which the options tell how far a sign lies from its label
 Keypoints = NDArray[np.float32]
 _QUALITY = 90  # of JPEGs; docs/how-to/run-on-a-cluster.md has what others cost
 _VERSION = 2  # raised whenever the same source would give other images
@@ -71,25 +70,18 @@ class RgbAugmentation:
 
 
 @dataclass(frozen=True, slots=True)
-class RgbBatchOptions:
+class RgbBatchOptions(SignWindow):
     """Composition of a batch, and how signs become clips. The defaults are the paper's, but for the size."""
 
     clips: int = 16  # the paper has 4
     dictionary: float = 0.5  # share of clips that are of exemplars: both domains are balanced
-    before: int = 20  # frames at 25 per second before the end of a sign from which it may begin
-    after: int = 5  # and after a label of its end until which it may last
-    around: int = 11  # on either side of the middle of a sign, where a label marks that or the span
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
     surer: float = 0.0  # least confidence of a mouthing from when on the dictionary joins; the paper's is 0.8
 
     def __post_init__(self) -> None:
+        SignWindow.__post_init__(self)
         check_numbers(self, "clips", least=2)
         check_numbers(self, "dictionary", "surer", least=0, most=1)
-        if self.before < 1 or self.after < 0 or self.around < 1:
-            raise OptionsError(
-                f"a sign lies before its end and around its middle; got {self.before} frames before, {self.after} "
-                f"after and {self.around} around"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +315,9 @@ class SignReader:
 
     def _by_length(self, labels: Iterable[Label]) -> dict[int, list[tuple[float, Label]]]:
         """Frames that are cut → where each segment begins, in seconds, and its label."""
-        options, by_length = self.options, defaultdict[int, list[tuple[float, Label]]](list)
+        by_length = defaultdict[int, list[tuple[float, Label]]](list)
         for label in labels:
-            segment = label.stretch(options.before / LABEL_FPS, options.after / LABEL_FPS, options.around / LABEL_FPS)
+            segment = self.options.of(label)
             length = max(self.frames, round(segment.duration * self.store.fps))
             by_length[length].append((max(0.0, segment.start), label))
         return by_length

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.labels import LABEL_FPS, LeastConfidence, SignWindow
 from signspot.embedding.inputs import draw_clips, footage_landmarks
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.files import cache_folder
@@ -112,14 +112,11 @@ def _drop(clips: Clips, wrist: int, hand: slice, random: np.random.Generator, sh
 
 
 @dataclass(frozen=True, slots=True)
-class ClipOptions:
-    """Options of clips. A sign lies between `before` frames before its end and `after` after, or around."""
+class ClipOptions(SignWindow):
+    """Options of clips, and where the sign of a label lies."""
 
     clips: int = 128  # in a batch
     dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
-    before: int = 20
-    after: int = 5
-    around: int = 11  # frames on either side of the middle, where a label marks that or the span
     speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
     sources: str = "MDV"  # letters of the sources of labels that count
@@ -127,9 +124,8 @@ class ClipOptions:
     exemplars: ExemplarSampling = "rate"  # clips show whole exemplars at random rates, or frames as they follow
 
     def __post_init__(self) -> None:
+        SignWindow.__post_init__(self)
         check_numbers(self, "clips", least=2)
-        check_numbers(self, "before", "around", least=1)
-        check_numbers(self, "after", least=0)
         check_numbers(self, "dictionary", "speed", "surer", least=0, most=1)
         if self.exemplars not in get_args(ExemplarSampling):
             raise OptionsError(
@@ -159,7 +155,6 @@ def collect_signs(
     words: Collection[str],
     videos: Collection[str],
     options: ClipOptions,
-    fps: float = 25.0,
     progress: Progress = silent,
     labels: Sequence[Label] | None = None,
     exemplars: Sequence[Exemplar] | None = None,
@@ -183,14 +178,14 @@ def collect_signs(
         for done, name in enumerate(videos):
             progress(done, len(videos))
             own = [each for each in own_words if each.video == name]
-            for label, cut in _around(own, corpus.videos[name], options, fps):
+            for label, cut in _around(own, corpus.videos[name], options):
                 signed[label.word].append(cut)
                 sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
         for exemplar in corpus.dictionary().exemplars if exemplars is None else exemplars:
             if exemplar.word in shown and exemplar.path is not None:
                 try:
-                    shown[exemplar.word].append(exemplar_sign(exemplar, fps).astype(np.float16))
+                    shown[exemplar.word].append(exemplar_sign(exemplar, LABEL_FPS).astype(np.float16))
                 except SignspotError as error:
                     logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
     for kind, found, wanted in (
@@ -204,9 +199,7 @@ def collect_signs(
     return LabelledSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
 
 
-def _around(
-    labels: Sequence[Label], video: CorpusVideo, options: ClipOptions, fps: float
-) -> Iterator[tuple[Label, SignFeatures]]:
+def _around(labels: Sequence[Label], video: CorpusVideo, window: SignWindow) -> Iterator[tuple[Label, SignFeatures]]:
     """Each label with the frames in which its sign lies, edges repeated where the video ends.
 
     Labels of a video that cannot be read, or that shows no signer, are left out, and so are those beyond its end.
@@ -214,7 +207,7 @@ def _around(
     if not labels:
         return
     try:
-        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(fps)
+        landmarks = footage_landmarks(video, cache_folder() / "landmarks").resampled(LABEL_FPS)
     except SignspotError as error:
         logger.warning("left out the %d labels of the video '%s': %s", len(labels), video.id, error)
         return
@@ -225,8 +218,8 @@ def _around(
         beyond = len(labels) - len(inside)
         logger.warning("left out %d labels of the video '%s', which ends at %.1f s", beyond, video.id, last)
     for label in inside:
-        stretch = label.stretch(options.before / fps, options.after / fps, options.around / fps)
-        place = round((stretch.start - origin) * fps) + np.arange(round(stretch.duration * fps))
+        segment = window.of(label)
+        place = round((segment.start - origin) * LABEL_FPS) + np.arange(round(segment.duration * LABEL_FPS))
         yield label, seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16)
 
 

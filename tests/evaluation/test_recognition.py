@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import SignWindow
 from signspot.errors import OptionsError
 from signspot.evaluation.recognition import NearestExemplar, evaluate_recognisers
 from signspot.recognition.recogniser import Recogniser
-from signspot.recognition.scoring import ALL, SignWindow, score_classifier, signs_to_test
+from signspot.recognition.scoring import ALL, score_classifier, signs_to_test
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import load
 from signspot.training.recogniser import train_recogniser_on_corpus

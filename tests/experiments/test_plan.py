@@ -95,3 +95,16 @@ def test_a_corpus_without_truth_is_measured_by_its_sure_mouthings(lame: Corpus, 
     shutil.rmtree(lame.folder / "truth")
     (table,) = Plan(SIZES, tmp_path, kept, lame).chosen(["table4"])
     assert {column.measure for column in table.columns} == {"mouthings mAP", "mouthings R@5"}
+
+
+def test_corpora_are_rendered_for_a_recogniser_that_sees_pixels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Sizes] = []
+    monkeypatch.setattr(command, "Plan", lambda sizes, *_: seen.append(sizes) or Plan(sizes, *_))  # type: ignore[func-returns-value]
+    for recogniser in (None, Path("configs/rgb-small.toml")):
+        command.main(["table6"], out=tmp_path, page_only=True, seeds=1, corpora=2, recogniser=recogniser)
+    plain, pixels = (Plan(sizes, tmp_path, KeptCells(tmp_path / "no.jsonl")).chosen(["table6"])[0] for sizes in seen)
+    for table, is_rendered in ((plain, False), (pixels, True)):
+        assert {cell.corpus for cell in table.cells()} == {0, 1}
+        assert {cell.key["corpus"]["corpus"]["options"].get("render", False) for cell in table.cells()} == {is_rendered}

@@ -24,10 +24,12 @@ from experiments.paper.recognition import (
 )
 from experiments.paper.setup import Setup
 from signspot.corpus.corpus import Corpus
-from signspot.recognition.scoring import ALL
+from signspot.recognition.scoring import ALL, LABELLED
 from signspot.training.items import read_words
+from signspot.training.rgb_clips import RgbBatchOptions, RgbConfig
 from signspot.types import Label, LabelSource, TimeMeaning
 from tests.fixtures.corpora import TINY
+from tests.fixtures.filmed import filmed_corpus
 
 CONTINUOUS = replace(TINY.trunk, clips=replace(TINY.trunk.clips, dictionary=0.0))
 BOTH = LabelChoice(0.5, LOOSE)
@@ -98,6 +100,21 @@ def test_a_whole_table_of_a_given_corpus(labelled: LabelledCorpus, tmp_path: Pat
     text = table_text(table, kept)
     assert f"{len(table.rows)} of {len(table.rows)} cells are measured" in text
     assert "(62.3)" in text
+
+
+def test_a_recogniser_that_sees_pixels_takes_the_place_of_the_landmark_one(tmp_path: Path) -> None:
+    setup = Setup(TINY, tmp_path, filmed_corpus(tmp_path / "filmed"))
+    config = RgbConfig(
+        model={"frames": 6, "image_size": 32, "width": 0.06}, fps=12.5, epochs=3, optimiser="adam", lr=3e-3,
+        batch=RgbBatchOptions(clips=8, before=9, after=3), continuous_only_fraction=0.3,
+    )  # fmt: skip
+    tables = RecognitionTables(Recognisers(tmp_path, config), [LabelledCorpus(0, setup, None)], 1)
+    table = tables.table_6()
+    result = KeptCells(tmp_path / "cells.jsonl").measure(table.rows[0].cells[""][0])
+    assert result.counts["labels"] == 18  # of two words in three videos; they have no truth
+    assert {word: len(hits) for word, hits in result.values[f"{LABELLED}, top-1"].items()} == {"apple": 3, "dog": 3}
+    assert all(hit for hits in result.values[f"{LABELLED}, top-5"].values() for hit in hits)
+    assert "sees pixels: i3d" in table.note
 
 
 @pytest.mark.long

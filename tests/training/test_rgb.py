@@ -38,7 +38,6 @@ from signspot.training.rgb_clips import (
     with_keypoints,
 )
 from signspot.training.run_folder import Run
-from signspot.training.sign_clips import ClipOptions
 from signspot.training.trunk_features import VideoExemplars, trunk_features
 from signspot.types import Segment
 from signspot.video.clips import squash_and_crop
@@ -388,8 +387,7 @@ def test_the_trunk_is_a_recogniser_of_its_words(rgb_corpus: Corpus, images: Path
     recogniser = load_recogniser(tmp_path / "rgb.safetensors")
     assert isinstance(recogniser, RgbRecogniser)
     assert recogniser.words == filmed.WORDS[1:]
-    window = ClipOptions(before=config.batch.before, after=config.batch.after, around=config.batch.around)
-    (scores,) = score_recogniser(recogniser, rgb_corpus, window)
+    (scores,) = score_recogniser(recogniser, rgb_corpus)
     assert scores.clips == 6  # of the two words in the test video
     assert scores.instance[0] > 0.5
     video = rgb_corpus.videos["test-1"].video
