@@ -39,9 +39,9 @@ def deal_signers(clips: Sequence[IsolatedClip], folds: int) -> list[tuple[str, .
     counts = Counter(clip.signer for clip in clips if clip.signer != UNKNOWN)
     dealt: list[list[str]] = [[] for _ in range(folds)]
     for signer, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        fewest = min(dealt, key=lambda own: sum(counts[each] for each in own))
+        fewest = min(dealt, key=lambda fold: sum(counts[each] for each in fold))
         fewest.append(signer)
-    return [tuple(sorted(own)) for own in dealt]
+    return [tuple(sorted(fold)) for fold in dealt]
 
 
 def train_fold(
@@ -72,11 +72,11 @@ def look_up_folds(
     ranks: dict[Hashable, list[float]] = {}
     words, asked = [], 0
     for encoder, signers in zip(encoders, folds, strict=True):
-        own = [clip for clip in clips if clip.signer in signers]
-        found = one_shot(Spotter(encoder), own, queries=queries // len(folds))
-        words.append(found.words)
-        asked += found.queries
-        for word, places in found.ranks.items():
+        fold_clips = [clip for clip in clips if clip.signer in signers]
+        result = one_shot(Spotter(encoder), fold_clips, queries=queries // len(folds))
+        words.append(result.words)
+        asked += result.queries
+        for word, places in result.ranks.items():
             ranks.setdefault(word, []).extend(places)
     return OneShotRanks(min(words), asked, ranks).scores(Spotter(encoders[0]), SpotOptions())
 
@@ -109,9 +109,9 @@ def cross_validate(
     for corpus, clips in corpora.items():
         rows = [(LEARNED, made), *((name, [load_encoder(name)] * folds) for name in beside)]
         for name, encoders in rows:
-            found = look_up_folds(encoders, clips, dealt[corpus], queries)
-            shares = (found.recall_1, found.recall_5, found.recall_10, found.mean_reciprocal_rank)
-            numbers = (str(found.words), str(found.queries), *map(str, shares), f"{found.median_rank:g}")
+            results = look_up_folds(encoders, clips, dealt[corpus], queries)
+            shares = (results.recall_1, results.recall_5, results.recall_10, results.mean_reciprocal_rank)
+            numbers = (str(results.words), str(results.queries), *map(str, shares), f"{results.median_rank:g}")
             yield corpus, name, *numbers
 
 

@@ -37,20 +37,20 @@ def fit_distortions(pairs: Sequence[tuple[LipClip, LipClip]]) -> list[LipDistort
     few = 1e-3 * np.eye(len(SHAPES) + 1)
     every = np.linalg.solve(sum(gram) + few, sum(moments))
     usual = _TOWARDS_ALL * sum(gram) / sum(len(true) for true, _ in shapes) + few
-    found = []
+    distortions = []
     for (true, seen), own_gram, own in zip(shapes, gram, moments, strict=True):
         mixing = np.linalg.solve(own_gram + usual, own + usual @ every)
         errors = seen - _with_one(true) @ mixing
         size = np.maximum((errors**2).mean(axis=0), 1e-9)
-        kept = float(((errors[1:] * errors[:-1]).mean(axis=0) / size).mean())
-        found.append(
+        persistence = float(((errors[1:] * errors[:-1]).mean(axis=0) / size).mean())
+        distortions.append(
             LipDistortion(
                 np.asarray(mixing[:-1], np.float64),
                 errors.T @ errors / len(errors),
-                float(np.clip(kept, 0.0, 0.98)),
+                float(np.clip(persistence, 0.0, 0.98)),
             )
         )
-    return found
+    return distortions
 
 
 def _both_seen(synthetic: LipClip, filmed: LipClip) -> tuple[Array, Array]:
@@ -66,7 +66,7 @@ def _with_one(shapes: Array) -> Array:
     return np.concatenate([shapes, np.ones((len(shapes), 1))], axis=1)
 
 
-def save_distortions(found: Sequence[LipDistortion], path: Path, command: str) -> None:
+def save_distortions(distortions: Sequence[LipDistortion], path: Path, command: str) -> None:
     """Write distortions, rounded, with the command that measured them."""
     videos = [
         {
@@ -74,7 +74,7 @@ def save_distortions(found: Sequence[LipDistortion], path: Path, command: str) -
             "covariance": each.covariance.round(_DIGITS).tolist(),
             "memory": round(each.memory, _DIGITS),
         }
-        for each in found
+        for each in distortions
     ]
     with atomic_write(path) as temporary:
         lines = ",\n".join(json.dumps(video) for video in videos)

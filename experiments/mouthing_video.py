@@ -106,7 +106,7 @@ def _read(video: Path, marks: Landmarks) -> LipTrack:
 
 
 def measure_video(
-    models: Sequence[MouthingModel], clips: Sequence[VideoClip], seed: int, each: int = 12
+    models: Sequence[MouthingModel], clips: Sequence[VideoClip], seed: int, questions: int = 12
 ) -> list[MouthingScore]:
     """Ask each spotter the same questions of all ways of reading."""
     ways = {
@@ -114,7 +114,7 @@ def measure_video(
         "landmarks with synthetic estimator errors": [clip.estimated for clip in clips],
         "video through MediaPipe": [clip.video for clip in clips],
     }
-    trials = ask_once(ways["exact landmarks"], seed, each)
+    trials = ask_once(ways["exact landmarks"], seed, questions)
     return [
         row
         for model in models
@@ -123,9 +123,9 @@ def measure_video(
     ]
 
 
-def ask_once(clips: Sequence[LipClip], seed: int, each: int) -> list[Trial]:
+def ask_once(clips: Sequence[LipClip], seed: int, questions: int) -> list[Trial]:
     """Up to so many questions to each clip, none twice: a clip as long as a window has few words to ask for."""
-    return list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), seed, per_clip=each)))
+    return list(dict.fromkeys(draw_trials(clips, read_vocabulary(unseen=True), seed, per_clip=questions)))
 
 
 def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") -> str:

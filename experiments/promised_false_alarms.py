@@ -36,11 +36,11 @@ def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list
     Of synthetic signs twice: with minimal pairs, of which one is looked for where the other is signed, and without.
     """
     options = StreamOptions(signs=700, signs_per_stream=each, signed=False, seed=seed)
-    found = [material_of_clips(place.name, half_of(read_isolated(place), half), options) for place in places]
+    materials = [material_of_clips(folder.name, half_of(read_isolated(folder), half), options) for folder in places]
     for name, share in (("synthetic", 0.2), ("synthetic without minimal pairs", 0.0)):
         clips = isolated_clips(_WORDS, _SIGNERS, SEEDS[half], share)
-        found.append(material_of_clips(name, clips, options))
-    return found
+        materials.append(material_of_clips(name, clips, options))
+    return materials
 
 
 def keep_promises(spotter: Spotter, material: StreamMaterial) -> list[tuple[str, ...]]:
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=140, help="signs in a stream: how long videos are")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    places = [place for place in (chosen.lsa64, chosen.wlasl) if place]
+    places = [folder for folder in (chosen.lsa64, chosen.wlasl) if folder]
     heads = ("encoder", "background", "exemplars per word", "promised", "counted", "ratio", "word hours")
     _tell(heads)
     _tell(["---"] * len(heads))

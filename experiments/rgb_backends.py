@@ -99,7 +99,7 @@ def device_of(backend: str, video: str) -> str:
 def agreement(features: Tensor, expected: Tensor) -> tuple[float, float]:
     """The lowest cosine of a window's features, and the mean correlation of similarity curves."""
     one, two = F.normalize(features), F.normalize(expected)
-    curves = [each @ each[::_QUERY].T for each in (one, two)]
+    curves = [features @ features[::_QUERY].T for features in (one, two)]
     pairs = zip(curves[0].T.numpy(), curves[1].T.numpy(), strict=True)
     together = [float(np.corrcoef(first, second)[0, 1]) for first, second in pairs]
     return float((one * two).sum(dim=1).min()), float(np.mean(together))
@@ -186,9 +186,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         backend = find_backend(device_of(name, options.video))
         features, spent = measure(trunk, backend, frames, options.windows, options.rounds)
         lowest, curve = agreement(features, expected)
-        each = spent / options.windows
+        seconds = spent / options.windows
         label = "cpu, stem shared by windows" if name == "cpu" else name
-        lines.append(f"| {label} | {each:.3f} | {eager / each:.2f} | {lowest:.5f} | {curve:.5f} |")
+        lines.append(f"| {label} | {seconds:.3f} | {eager / seconds:.2f} | {lowest:.5f} | {curve:.5f} |")
     sys.stdout.write("\n".join(lines) + "\n")
     if options.corpus:
         devices = [device_of(name, options.video) for name in names]

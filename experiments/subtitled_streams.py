@@ -110,10 +110,10 @@ def _streams(clips: Sequence[IsolatedClip], split: str, seed: int) -> Iterator[t
     pools: defaultdict[str, list[IsolatedClip]] = defaultdict(list)
     for clip in clips:
         pools[clip.signer].append(replace(clip, landmarks=placed(clip.landmarks)))
-    few = [signer for signer, own in pools.items() if len(own) < STREAM_SIGNS]
+    few = [signer for signer, pool in pools.items() if len(pool) < STREAM_SIGNS]
     mixed = [clip for signer in few for clip in pools.pop(signer)]
-    for signer, own in [*sorted(pools.items()), *([("several", mixed)] if mixed else [])]:
-        for number, stream in enumerate(make_streams(own, seed)):
+    for signer, pool in [*sorted(pools.items()), *([("several", mixed)] if mixed else [])]:
+        for number, stream in enumerate(make_streams(pool, seed)):
             yield f"{split}-{signer}-{number:02d}", signer, stream
 
 
@@ -149,13 +149,13 @@ def _subtitles(
 ) -> Iterator[Subtitle]:
     first, before = 0, 0.0
     while first < len(signs):
-        own = signs[first : first + int(random.integers(_SIGNS[0], _SIGNS[1] + 1))]
-        first += len(own)
-        said = [sign.word for sign in own if random.random() >= _UNNAMED]
+        sentence = signs[first : first + int(random.integers(_SIGNS[0], _SIGNS[1] + 1))]
+        first += len(sentence)
+        said = [sign.word for sign in sentence if random.random() >= _UNNAMED]
         if random.random() < _UNSIGNED:
             said.append(words[int(random.integers(len(words)))])
         moved = float(random.normal(0, shift))
-        start, end = max(before, own[0].start + moved), max(before + 0.5, own[-1].end + moved)
+        start, end = max(before, sentence[0].start + moved), max(before + 0.5, sentence[-1].end + moved)
         before = end
         if said:
             text = " and ".join(said[int(place)] for place in random.permutation(len(said)))

@@ -54,15 +54,17 @@ def measure(spotter: Spotter, lsa64: Sequence[IsolatedClip], wlasl: Sequence[Iso
     words = np.random.default_rng(SEED).permutation(sorted({clip.word for clip in lsa64})).tolist()
     signer = min(clip.signer for clip in lsa64)
     for count in WORDS:
-        own = set(words[:count])
-        gallery = gallery_of(spotter, [clip for clip in lsa64 if clip.word in own and clip.signer == signer])
+        dictionary_words = set(words[:count])
+        gallery = gallery_of(
+            spotter, [clip for clip in lsa64 if clip.word in dictionary_words and clip.signer == signer]
+        )
 
         def best(clips: Sequence[IsolatedClip], among: Gallery = gallery) -> list[tuple[str, Match]]:
             asked = embed(spotter, clips)
             return [(clip.word, spotter.identify_views(view, among, SpotOptions())[0]) for clip, view in asked]
 
-        known = best([clip for clip in lsa64 if clip.word in own and clip.signer != signer])
-        unknown = [best([clip for clip in lsa64 if clip.word not in own]), best(wlasl)]
+        known = best([clip for clip in lsa64 if clip.word in dictionary_words and clip.signer != signer])
+        unknown = [best([clip for clip in lsa64 if clip.word not in dictionary_words]), best(wlasl)]
         limit = float(np.quantile([match.chance or 0.0 for _, match in known], 1 - WANTED))
         rejected = [np.mean([not match.is_known for _, match in matches]) for matches in (known, *unknown)]
         right = np.mean([word == match.word for word, match in known])
@@ -78,7 +80,7 @@ def main() -> None:
     parser.add_argument("--encoder", action="append", required=True)
     parser.add_argument("--half", choices=("first", "second"), default="second", help="of the words")
     given = parser.parse_args()
-    lsa64, wlasl = (half_of(read_isolated(place), given.half) for place in (given.lsa64, given.wlasl))
+    lsa64, wlasl = (half_of(read_isolated(folder), given.half) for folder in (given.lsa64, given.wlasl))
     for name in given.encoder:
         for line in measure(load(name), lsa64, wlasl):
             print(line, flush=True)

@@ -94,11 +94,11 @@ class UnknownWordError(DictionaryError, KeyError):
     """A word is not in the dictionary."""
 
     def __init__(self, word: str, words: Iterable[str]):
-        known = list(words)
-        near = get_close_matches(word, known, n=1, cutoff=0.6)
+        allowed = list(words)
+        near = get_close_matches(word, allowed, n=1, cutoff=0.6)
         hint = f" Did you mean '{near[0]}'?" if near else " See the words with: signspot dictionary info"
         self.word = word
-        self.message = message(f"no word '{word}' in this dictionary ({len(known):,} words).{hint}")
+        self.message = message(f"no word '{word}' in this dictionary ({len(allowed):,} words).{hint}")
         super().__init__(self.message)
 
     def __str__(self) -> str:

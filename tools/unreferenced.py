@@ -95,14 +95,14 @@ def main() -> int:
     """Print what is found; 0 where there is nothing."""
     lines = [line.partition("#")[0].strip() for line in ALLOWED.read_text(encoding="utf-8").splitlines()]
     allowed = {line for line in lines if line}
-    found = unreferenced()
-    for one in found:
+    names = unreferenced()
+    for one in names:
         if one.name not in allowed:
             print(f"{one} is used by no code. Delete it, or name it in {ALLOWED.name}.")
-    stale = sorted(allowed - {one.name for one in found})
+    stale = sorted(allowed - {one.name for one in names})
     for name in stale:
         print(f"{ALLOWED.name} names '{name}', which is used or gone. Delete the line.")
-    return 1 if stale or any(one.name not in allowed for one in found) else 0
+    return 1 if stale or any(one.name not in allowed for one in names) else 0
 
 
 if __name__ == "__main__":

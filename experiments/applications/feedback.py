@@ -137,11 +137,11 @@ def synthetic_rows(trials: Sequence[Trial]) -> Iterator[tuple[str, ...]]:
     """Rows: the error, clips, taken for right, parameter named, and what it was most often taken for."""
     errors = error_classifier().errors
     for error in ("", *errors):
-        own = [trial for trial in trials if trial.error == error]
-        others = Counter(trial.named for trial in own if not error or trial.named != errors[error])
-        named = _mean([trial.named == errors[error] for trial in own]) if error else ""
+        with_error = [trial for trial in trials if trial.error == error]
+        others = Counter(trial.named for trial in with_error if not error or trial.named != errors[error])
+        named = _mean([trial.named == errors[error] for trial in with_error]) if error else ""
         most = ", ".join(f"{name} {times}" for name, times in others.most_common(2))
-        yield error or "none", str(len(own)), _mean([trial.right for trial in own]), named, most
+        yield error or "none", str(len(with_error)), _mean([trial.right for trial in with_error]), named, most
     wrong = [trial for trial in trials if trial.error]
     named = _mean([trial.named == errors[trial.error] for trial in wrong])
     yield "any", str(len(wrong)), _mean([trial.right for trial in wrong]), named, ""
@@ -224,11 +224,13 @@ def real_row(spotter: Spotter, clips: Sequence[IsolatedClip], queries: int = 300
     """
     random, lent, asked = np.random.default_rng(seed), list[IsolatedClip](), list[IsolatedClip]()
     for word in sorted({clip.word for clip in clips}):
-        own = [clip for clip in clips if clip.word == word]
-        signers = random.permutation(sorted({clip.signer for clip in own})).tolist()
+        clips_of_word = [clip for clip in clips if clip.word == word]
+        signers = random.permutation(sorted({clip.signer for clip in clips_of_word})).tolist()
         if len(signers) > 1:
-            asked += [clip for clip in own if clip.signer == signers[0]][:2]
-            lent += [next(clip for clip in own if clip.signer == signer) for signer in signers[1 : 1 + EXEMPLARS]]
+            asked += [clip for clip in clips_of_word if clip.signer == signers[0]][:2]
+            lent += [
+                next(clip for clip in clips_of_word if clip.signer == signer) for signer in signers[1 : 1 + EXEMPLARS]
+            ]
     exemplars = list(embed_clips(spotter, [(clip.word, clip.word, clip.signer, clip.landmarks) for clip in lent]))
     gallery = gallery_of(exemplars)
     typical, rows = typical_cost(gallery, spotter.encoder), list[tuple[float, ...]]()
@@ -246,8 +248,10 @@ def real_row(spotter: Spotter, clips: Sequence[IsolatedClip], queries: int = 300
 
 def _doubt(clip: Clip, match: Match, exemplars: Sequence[Clip], gallery: Gallery, typical: float) -> float:
     """The doubt that a clip shows the word of a match, as `feedback_on` computes it."""
-    own = [exemplar.landmarks for exemplar in exemplars if exemplar.word == match.word]
-    measured = measure_sign(described(clip.landmarks), [described(each, mirror=match.mirrored) for each in own])
+    exemplar_landmarks = [exemplar.landmarks for exemplar in exemplars if exemplar.word == match.word]
+    measured = measure_sign(
+        described(clip.landmarks), [described(exemplar, mirror=match.mirrored) for exemplar in exemplar_landmarks]
+    )
     cost = dissimilarity(clip.views, gallery, match, typical)
     return error_classifier().doubt(error_classifier().log_odds(strengths(measured, cost)))
 

@@ -38,7 +38,7 @@ def real_words(clips: Sequence[IsolatedClip], words: int) -> Iterator[tuple[str,
     for clip in clips:
         if clip.signer:
             by_word.setdefault(clip.word, {}).setdefault(clip.signer, clip)
-    names = sorted(word for word, own in by_word.items() if len(own) >= _SIGNERS)
+    names = sorted(word for word, clips_of_word in by_word.items() if len(clips_of_word) >= _SIGNERS)
     for index in random.permutation(len(names))[:words].tolist():
         for signer in random.permutation(sorted(by_word[names[index]]))[:_SIGNERS].tolist():
             yield names[index], names[index], signer, by_word[names[index]][signer].landmarks
@@ -50,9 +50,11 @@ def look_up_row(spotter: Spotter, clips: Sequence[Clip], exemplars: int) -> tupl
     for signer in sorted({clip.signer for clip in clips}):
         lent: list[Clip] = []
         for word in words:
-            own = [clip for clip in clips if clip.word == word and clip.signer != signer]
-            if len({clip.signer for clip in own}) >= exemplars:
-                by_signer = {own[index].signer: own[index] for index in random.permutation(len(own)).tolist()}
+            by_others = [clip for clip in clips if clip.word == word and clip.signer != signer]
+            if len({clip.signer for clip in by_others}) >= exemplars:
+                by_signer = {
+                    by_others[index].signer: by_others[index] for index in random.permutation(len(by_others)).tolist()
+                }
                 lent += list(by_signer.values())[:exemplars]
         gallery = gallery_of(lent)
         for clip in clips:
@@ -74,7 +76,11 @@ def main() -> None:
     sets |= {folder.name: real_words(read_isolated(folder), args.words) for folder in args.corpus}
     embedded = {name: list(embed_clips(spotter, clips)) for name, clips in sets.items()}
     heads = ("corpus", "exemplars per word", "words", "queries", "R@1", "R@5", "MRR")
-    rows = ((name, *look_up_row(spotter, own, count)) for name, own in embedded.items() for count in (1, 2, 3, 5))
+    rows = (
+        (name, *look_up_row(spotter, corpus_clips, count))
+        for name, corpus_clips in embedded.items()
+        for count in (1, 2, 3, 5)
+    )
     print_table(heads, rows)
 
 

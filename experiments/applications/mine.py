@@ -33,9 +33,9 @@ def mine_rows(spotter: Spotter, corpus: Corpus, most: int = 5) -> Iterator[tuple
         for word in words:
             gallery, options = spotter.gallery(dictionary.select([word])), MineOptions(most, diversity)
             mined = find_exemplars(spotter, gallery, tracks, options, SpotOptions(threshold=0.6))
-            right += [(each.rank, is_right(corpus, each.spotting.video, each.spotting)) for each in mined]
-            videos.append(len({each.spotting.video for each in mined}))
-            signers.append(len({corpus.videos[each.spotting.video].signer for each in mined}))
+            right += [(example.rank, is_right(corpus, example.spotting.video, example.spotting)) for example in mined]
+            videos.append(len({example.spotting.video for example in mined}))
+            signers.append(len({corpus.videos[example.spotting.video].signer for example in mined}))
         firsts = [[hit for rank, hit in right if rank <= count] for count in (1, 3, most)]
         cells = [f"{np.mean(hits):.2f}" if hits else "" for hits in firsts]
         spread = f"{np.mean(signers):.1f}", f"{np.mean(videos):.1f}"

@@ -42,16 +42,16 @@ def synthetic_variants(words: int, seed: int, signers: int = 4) -> Iterator[tupl
 
 
 def pooled_words(
-    clips: Sequence[IsolatedClip], words: int, seed: int, each: int = 5
+    clips: Sequence[IsolatedClip], words: int, seed: int, exemplars: int = 5
 ) -> Iterator[tuple[str, str, str, Landmarks]]:
     """Real words taken together, one to three at a time, as if they were variants of one word."""
     random = np.random.default_rng(seed)
     ordered = sorted(clips, key=lambda clip: clip.word)
     by_word = {word: list(group) for word, group in groupby(ordered, key=lambda clip: clip.word)}
-    names = random.permutation([word for word, group in by_word.items() if len(group) >= each]).tolist()
+    names = random.permutation([word for word, group in by_word.items() if len(group) >= exemplars]).tolist()
     for number in range(words):
         for word in [names.pop() for _ in range(min(1 + number % 3, len(names)))]:
-            for index in random.permutation(len(by_word[word]))[:each].tolist():
+            for index in random.permutation(len(by_word[word]))[:exemplars].tolist():
                 clip = by_word[word][index]
                 yield f"pool {number}", word, clip.signer, clip.landmarks
 
@@ -95,7 +95,10 @@ def main() -> None:
     embedded = {name: list(embed_clips(spotter, clips)) for name, clips in sets.items()}
     cuts = CUTS if args.choose else (SAME_SIGN,)
     heads = ("corpus", "words", "exemplars", "cut", "adjusted Rand index", "right number")
-    print_table(heads, ((name, *row) for name, own in embedded.items() for row in variant_rows(spotter, own, cuts)))
+    print_table(
+        heads,
+        ((name, *row) for name, corpus_clips in embedded.items() for row in variant_rows(spotter, corpus_clips, cuts)),
+    )
 
 
 if __name__ == "__main__":

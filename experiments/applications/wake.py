@@ -193,12 +193,12 @@ def distinctiveness_rows(signing: Signing, hours: float, background_hours: float
             continue
         alone = list(signing.with_sign("the sign alone", word, ()))
         for by, dictionary in (("decoys", None), ("a dictionary", signing.dictionary)):
-            told = with_distinctiveness(spotter.encoder, sign, dictionary)
-            assert told.distinct is not None, "an encoder with decoys"
-            counted = sum(len(find_peaks(spotter, told, part.track)) for part in footage) / total
-            detected = sum(bool(find_peaks(spotter, told, part.track)) for part in alone)
-            near = ", ".join(f"{sign.word} {sign.distance:.2f}" for sign in told.distinct.nearest)
-            yield word, by, f"{told.distinct.per_hour:.1f}", f"{counted:.1f}", near, f"{detected} of {len(alone)}"
+            described = with_distinctiveness(spotter.encoder, sign, dictionary)
+            assert described.distinct is not None, "an encoder with decoys"
+            counted = sum(len(find_peaks(spotter, described, part.track)) for part in footage) / total
+            detected = sum(bool(find_peaks(spotter, described, part.track)) for part in alone)
+            near = ", ".join(f"{sign.word} {sign.distance:.2f}" for sign in described.distinct.nearest)
+            yield word, by, f"{described.distinct.per_hour:.1f}", f"{counted:.1f}", near, f"{detected} of {len(alone)}"
 
 
 def latency_row(signing: Signing) -> tuple[str, ...]:

@@ -178,7 +178,7 @@ def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) 
     few = few_exemplars(dictionary.select(words), 3, SEED)
     gallery = spotter.gallery(few)
     confirmed: dict[str, list[Spotting]] = {}
-    found: dict[str, list[Spotting]] = {}
+    spottings_by_word: dict[str, list[Spotting]] = {}
     for word in words:
         earlier = list(signed[word])[:most]
         confirmed[word] = [
@@ -186,11 +186,11 @@ def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) 
             for true in (signed[word][name] for name in earlier)
         ]
         best = (_best_location(spotter, gallery.of_words([word]), word, corpus, name) for name in earlier)
-        found[word] = sorted(best, key=lambda spotting: -spotting.score)
+        spottings_by_word[word] = sorted(best, key=lambda spotting: -spotting.score)
     yield "| encoder | further exemplars | of them right | words | best location right | difference |"
     yield "|---" * 6 + "|"
     without: Answers = {}
-    for kind, further in (("confirmed", confirmed), ("found, unconfirmed", found)):
+    for kind, further in (("confirmed", confirmed), ("found, unconfirmed", spottings_by_word)):
         for count in CONFIRMED if further is confirmed else CONFIRMED[1:]:
             added = [spotting for word in words for spotting in further[word][:count]]
             exemplars: list[Exemplar] = [exemplar for word in words for exemplar in few[word]]
@@ -222,8 +222,8 @@ def _best_location(spotter: Spotter, gallery: Gallery, word: str, corpus: Corpus
 
 def _is_right(spotting: Spotting, corpus: Corpus, name: str) -> bool:
     """Whether a spotting lies in a sign of its word."""
-    own = [sign.segment.padded(TOLERANCE) for sign in corpus.signs(name) if sign.word == spotting.word]
-    return any(spotting.time in segment for segment in own)
+    segments = [sign.segment.padded(TOLERANCE) for sign in corpus.signs(name) if sign.word == spotting.word]
+    return any(spotting.time in segment for segment in segments)
 
 
 def join_clips(corpus: Corpus) -> tuple[Landmarks, list[TrueSign]]:
@@ -289,8 +289,8 @@ def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]
             labels = list(_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
             for least in (0.0, default):
                 chosen = [label for label in labels if label.score >= least]
-                found = detect(chosen, signs, {"": whole.duration})
-                points = [found.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
+                detection = detect(chosen, signs, {"": whole.duration})
+                points = [detection.curve(word).at(0.0) for word in sorted({spotting.word for spotting in chosen})]
                 right = np.array([point.found for point in points], float)
                 false = np.array([point.false_alarms for point in points], float)
                 share = right.sum() / len(signs)

@@ -257,13 +257,13 @@ class _WindowSearch:
 
     def _closer(self, groups: Indices, queries: Floats, bounds: Floats, *, is_indexed: bool) -> Floats:
         """(Q, n) closer bounds of (n,) groups, in order, from the indices of their windows; else those given."""
-        given = bounds[:, groups]
+        group_bounds = bounds[:, groups]
         if not is_indexed or self.axes is None or not len(groups):
-            return given
+            return group_bounds
         columns = torch.from_numpy(np.ascontiguousarray(self.axes.project(queries)[:, :-1].T))
         numbers = np.searchsorted(self.offsets, groups, side="right") - 1
         parts = list(self._best_products(groups, self.closely, columns, lambda products: products.amax(dim=1)))
-        return np.asarray(np.minimum(given, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
+        return np.asarray(np.minimum(group_bounds, torch.cat(parts).numpy().T + self.slack[numbers]), np.float32)
 
     def _exact(self, groups: Indices, queries: Floats) -> tuple[Floats, Indices]:
         """(Q, n) best similarities of (n,) groups, in order, with queries, and which of their rows have them."""

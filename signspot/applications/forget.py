@@ -184,7 +184,7 @@ def forget(
     person, addresses, databases, files = Person(who), list[str](), list[Path](), list[Path]()
     steps: list[Step] = []
     folders: list[_KeptFolders] = []
-    for place in sorted({os.fspath(place) for place in places}):
+    for place in sorted({os.fspath(folder) for folder in places}):
         path = Path(place)
         if is_address(place):
             addresses.append(place)

@@ -151,10 +151,10 @@ def _summary(result: "SearchResult") -> str:
     """How much was found and how sure it is; of words that were not found, their best location."""
     confidences = Counter(spotting.confidence or "check" for spotting in result.spottings)
     parts = [f"{confidences[name]} {name}" for name in ("sure", "likely", "check") if confidences[name]]
-    found = {spotting.word for spotting in result.spottings}
+    spotted_words = {spotting.word for spotting in result.spottings}
     lines = [f"{count(len(result.spottings), 'spotting')}" + (f": {', '.join(parts)}." if parts else ".")]
     for word, best in result.best.items():
-        if word not in found:
+        if word not in spotted_words:
             where = f"its best location is {best.time:.1f} s, with a score of {best.score:.2f}"
             lines.append(f"'{word}' was not found; {where}.")
     return "\n".join(lines)

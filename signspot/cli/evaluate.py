@@ -112,17 +112,17 @@ def one_shot_verb(
 
     open_outputs(*places)  # they are there
     rows = list[tuple[str, OneShotScores]]()
-    for place in places:
+    for folder in places:
         with bar("landmarks", "frames") as progress:
-            clips = read_isolated(place, progress)
+            clips = read_isolated(folder, progress)
         for name in encoder or shipped():
             spotter = load(name, device=settings().device)
-            with bar(f"{place.name}, {name}", "clips") as progress:
+            with bar(f"{folder.name}, {name}", "clips") as progress:
                 ranks = one_shot(spotter, clips, queries=queries, progress=progress)
             scores = ranks.scores(spotter, SpotOptions())
-            rows.append((str(place), scores))
+            rows.append((str(folder), scores))
             if as_json:
-                print_line(json.dumps({"place": str(place), **asdict(scores)}))
+                print_line(json.dumps({"place": str(folder), **asdict(scores)}))
     if not as_json:
         print_table(
             ("signs", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank"),
@@ -197,12 +197,12 @@ def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool
     from signspot.evaluation.streams import material_of_clips, material_of_corpus
     from signspot.io.files import cache_folder
 
-    for place in places:
-        with bar(place.name, "steps") as progress:
-            if (place / "corpus.json").is_file():
-                yield material_of_corpus(open_corpus(place), filmed=filmed, cache=cache_folder(), progress=progress)
+    for folder in places:
+        with bar(folder.name, "steps") as progress:
+            if (folder / "corpus.json").is_file():
+                yield material_of_corpus(open_corpus(folder), filmed=filmed, cache=cache_folder(), progress=progress)
             else:
-                yield material_of_clips(place.name, read_isolated(place, progress), drawn)
+                yield material_of_clips(folder.name, read_isolated(folder, progress), drawn)
 
 
 @app.command("corpus")

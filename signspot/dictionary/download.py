@@ -556,7 +556,7 @@ def fetch(
         downloader = Downloader(options)
         manifest = read_manifest(folder)
         fetched: list[Path] = []
-        kept: list[Path] = []
+        earlier: list[Path] = []
         problems: list[LeftOut] = []
         for done, download in enumerate(downloads):
             progress(done, len(downloads))
@@ -564,7 +564,7 @@ def fetch(
             try:
                 target = path_inside(folder, name, "the file")
                 if _is_there(target, manifest.get(name), download):
-                    kept.append(target)
+                    earlier.append(target)
                     continue
                 _refuse_player_page(download.url, target)
                 digest = downloader.fetch(download, target, video_problem)
@@ -576,7 +576,7 @@ def fetch(
             add_to_manifest(folder, Fetched(name, download.url, target.stat().st_size, digest, when))
             fetched.append(target)
         progress(len(downloads), len(downloads))
-    return FetchReport(tuple(fetched), tuple(kept), tuple(problems))
+    return FetchReport(tuple(fetched), tuple(earlier), tuple(problems))
 
 
 @contextmanager

@@ -40,10 +40,10 @@ class Gallery:
     def __post_init__(self) -> None:
         assert len(self.embeddings) == len(self.rows) == len(self.mirrored), "one exemplar and one flag per row"
         assert self.codes is None or len(self.codes) == len(self.rows), "frame codes for all rows, or for none"
-        found: dict[str, list[int]] = {}
+        rows_by_word: dict[str, list[int]] = {}
         for row, index in enumerate(self.rows):
-            found.setdefault(self.exemplars[index].word, []).append(row)
-        object.__setattr__(self, "words", {word: np.array(rows, np.int64) for word, rows in found.items()})
+            rows_by_word.setdefault(self.exemplars[index].word, []).append(row)
+        object.__setattr__(self, "words", {word: np.array(rows, np.int64) for word, rows in rows_by_word.items()})
 
     @classmethod
     def of(
@@ -59,14 +59,14 @@ class Gallery:
             embeddings: (E, D), or (E, M, D) where M is 1, or 2 with the mirrored view second.
             codes: (E, M, L, C) frame codes, where there are any.
         """
-        shown = tuple(exemplars)
+        all_exemplars = tuple(exemplars)
         views = embeddings[:, None] if embeddings.ndim == 2 else embeddings
-        count, each, dimension = views.shape
-        assert count == len(shown), "one entry per exemplar"
-        rows = np.repeat(np.arange(count), each)
-        mirrored = np.tile(np.arange(each) == 1, count)
+        count, view_count, dimension = views.shape
+        assert count == len(all_exemplars), "one entry per exemplar"
+        rows = np.repeat(np.arange(count), view_count)
+        mirrored = np.tile(np.arange(view_count) == 1, count)
         joined = None if codes is None else codes.reshape(-1, *codes.shape[2:])
-        return cls(shown, views.reshape(-1, dimension), rows, mirrored, joined)
+        return cls(all_exemplars, views.reshape(-1, dimension), rows, mirrored, joined)
 
     @classmethod
     def of_views(cls, exemplars: Iterable[Exemplar], views: "Sequence[SignViews]") -> "Gallery":
@@ -80,10 +80,10 @@ class Gallery:
     def of_words(self, words: Iterable[str]) -> "Gallery":
         """The part of it that shows these words, in their order."""
         rows = np.concatenate([np.empty(0, np.int64), *(self.words[word] for word in words)])
-        shown, places = np.unique(self.rows[rows], return_inverse=True)
-        exemplars = tuple(self.exemplars[number] for number in shown)
+        numbers, rows_anew = np.unique(self.rows[rows], return_inverse=True)
+        exemplars = tuple(self.exemplars[number] for number in numbers)
         codes = None if self.codes is None else self.codes[rows]
-        return Gallery(exemplars, self.embeddings[rows], places, self.mirrored[rows], codes)
+        return Gallery(exemplars, self.embeddings[rows], rows_anew, self.mirrored[rows], codes)
 
     def exemplar(self, row: int) -> tuple[Exemplar, bool]:
         """The exemplar behind a row of `embeddings`, and whether it is mirrored there."""
@@ -117,28 +117,28 @@ class ExemplarEmbedder:
         """
         wanted = list(exemplars)
         mirror = mirror and self.encoder.contract.can_mirror
-        kept: list[Exemplar] = []
+        usable: list[Exemplar] = []
         views: list[SignViews] = []
         for done, exemplar in enumerate(wanted):
             progress(done, len(wanted))
             try:
                 views.append(self.embed(exemplar, mirror=mirror))
-                kept.append(exemplar)
+                usable.append(exemplar)
             except EncoderMismatchError:
                 raise
             except SignspotError as error:
                 logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
         progress(len(wanted), len(wanted))
-        if not kept:
+        if not usable:
             names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
             raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
-        return Gallery.of_views(kept, views)
+        return Gallery.of_views(usable, views)
 
     def embed(self, exemplar: Exemplar, *, mirror: bool = False) -> SignViews:
         """An exemplar's views."""
         if exemplar.embedding is not None and self._made_here(exemplar):
-            known = np.asarray(exemplar.embedding, np.float32)[None]
-            return SignViews(np.repeat(known, 1 + mirror, axis=0))
+            embedding = np.asarray(exemplar.embedding, np.float32)[None]
+            return SignViews(np.repeat(embedding, 1 + mirror, axis=0))
         if exemplar.path is None:
             raise EncoderMismatchError(
                 f"exemplar '{exemplar.id}' has no video, only an embedding by the encoder "

@@ -189,9 +189,9 @@ def footage_landmarks(video: CorpusVideo, cache: Path | None) -> Landmarks:
     """
     source = video.landmarks or video.video
     assert source is not None, "a video of a corpus has landmarks or a video file"
-    found = landmarks_of(source, cache)
-    check_signing(found, source.name)
-    return found
+    landmarks = landmarks_of(source, cache)
+    check_signing(landmarks, source.name)
+    return landmarks
 
 
 def sign_features(

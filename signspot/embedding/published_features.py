@@ -83,10 +83,10 @@ def _read_mat(path: Path) -> Any:
         values = {name: value for name, value in loadmat(path).items() if not name.startswith("__")}
     except Exception as error:  # whatever a damaged file, or one of version 7.3, makes SciPy raise
         raise FormatError(f"cannot read {path}: {error!s:.200}. Save it as version 7 or as .npy") from error
-    known = [name for name in _KEYS if name in values]
-    if not known:
+    keys = [name for name in _KEYS if name in values]
+    if not keys:
         raise FormatError(f"{path} has no variable {', '.join(_KEYS)}, but {', '.join(sorted(values)) or 'none'}")
-    return values[known[0]]
+    return values[keys[0]]
 
 
 def _read_lmdb(path: Path) -> Iterator[tuple[str, Features]]:

@@ -208,8 +208,8 @@ class CodeStream:
         if len(frames) <= 2 * self._reach:
             return np.empty((0, self._encoder.contract.codes), np.float16)
         codes = self._encoder.module.frame_codes(on_device(self._encoder, frames), "continuous")
-        made: FloatArray = codes.cpu().numpy().astype(np.float16)
-        return made
+        rows: FloatArray = codes.cpu().numpy().astype(np.float16)
+        return rows
 
 
 @torch.inference_mode()
@@ -222,8 +222,8 @@ def embed_windows(
 ) -> FloatArray:
     """(N, ...) frames and the windows' first frames → (len(starts), D) float16, of continuous signing."""
     seen = features(on_device(encoder, frames), starts)
-    made: Tensor = encoder.module.mlp(seen, "continuous") if output == "embeddings" else seen
-    rows: FloatArray = made.cpu().numpy().astype(np.float16)
+    embeddings: Tensor = encoder.module.mlp(seen, "continuous") if output == "embeddings" else seen
+    rows: FloatArray = embeddings.cpu().numpy().astype(np.float16)
     return rows
 
 
@@ -279,8 +279,8 @@ def on_device(encoder: Encoder, array: FloatArray) -> Tensor:
 
 
 def _clip_features(encoder: Encoder, clips: FloatArray, domain: Domain) -> Tensor:
-    given = on_device(encoder, clips).movedim(1, encoder.module.trunk.time_axis)
-    return encoder.module.features(given, domain)
+    batch = on_device(encoder, clips).movedim(1, encoder.module.trunk.time_axis)
+    return encoder.module.features(batch, domain)
 
 
 _SEGMENTS = 5  # spread over the video
@@ -330,9 +330,9 @@ def refine(encoder: Encoder, path: str | PathLike[str], coarse: Track, candidate
     fine_starts = _neighbours(grid, candidates)
     if len(fine_starts) == 0:
         return Windows.of(coarse)
-    found = [_embed_run(encoder, path, run) for run in _runs(fine_starts, grid.window)]
+    fine_embeddings = [_embed_run(encoder, path, run) for run in _runs(fine_starts, grid.window)]
     starts = np.concatenate([grid.starts, fine_starts])
-    embeddings = np.concatenate([coarse.embeddings, *found])
+    embeddings = np.concatenate([coarse.embeddings, *fine_embeddings])
     order = np.argsort(starts, kind="stable")
     times = grid.origin + (starts[order] + grid.window // 2) / grid.fps
     return Windows(times, embeddings[order])

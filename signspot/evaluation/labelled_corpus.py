@@ -283,7 +283,7 @@ def _look_up(
 
 def _spotting_scores(detection: Detection, decided: Detection, threshold: float, words: int) -> SpottingScores:
     points = decided.by_video(threshold).values()
-    found = np.array([point.found for point in points], float)
+    counts = np.array([point.found for point in points], float)
     false = np.array([point.false_alarms for point in points], float)
     signs = np.array([point.truths for point in points], float)
     hours = np.array([point.hours for point in points])
@@ -292,12 +292,12 @@ def _spotting_scores(detection: Detection, decided: Detection, threshold: float,
     return SpottingScores(
         threshold,
         int(signs.sum()),
-        int(found.sum()),
+        int(counts.sum()),
         bootstrap_mean(precisions),
-        _ratio(found, found + false),
-        _ratio(found, signs),
+        _ratio(counts, counts + false),
+        _ratio(counts, signs),
         _ratio(false, hours * words),
-        _ratio(overlap, found),
+        _ratio(overlap, counts),
     )
 
 

@@ -97,13 +97,13 @@ class _Tier:
 
     def add(self, sign: "_Sign") -> bool:
         """Put an annotation in order of time where none overlaps it; say whether there was room."""
-        place = bisect(self.annotations, sign.shown.start, key=lambda one: one.shown.start)
-        before, after = self.annotations[max(0, place - 1) : place], self.annotations[place : place + 1]
+        index = bisect(self.annotations, sign.shown.start, key=lambda one: one.shown.start)
+        before, after = self.annotations[max(0, index - 1) : index], self.annotations[index : index + 1]
         has_room = all(one.shown.end <= sign.shown.start for one in before) and all(
             sign.shown.end <= one.shown.start for one in after
         )
         if has_room:
-            self.annotations.insert(place, sign)
+            self.annotations.insert(index, sign)
         return has_room
 
 
@@ -566,10 +566,10 @@ def _records(root: Element) -> dict[str, Record]:
     text = next((p.text for p in root.all("PROPERTY") if p.get("NAME") == RECORDS_NAME), "{}")
     try:
         rows = json.loads(text)
-        found = {name: parse_record(json.dumps(row)) for name, row in rows.items()}
+        records = {name: parse_record(json.dumps(row)) for name, row in rows.items()}
     except (ValueError, AttributeError, RecursionError):
         return {}
-    return {name: record for name, record in found.items() if record is not None}
+    return {name: record for name, record in records.items() if record is not None}
 
 
 def _fitting(record: Record | None, seen: Visible) -> Record | None:
@@ -604,7 +604,7 @@ def _medium(root: Element, path: Path) -> str:
 def _link(medium: Element, path: Path) -> str:
     """Where a medium lies: relative to the document where it is there, else its own address."""
     relative = unquote(medium.get("RELATIVE_MEDIA_URL")).removeprefix("./")
-    own = unquote(urlsplit(medium.get("MEDIA_URL")).path) if medium.get("MEDIA_URL").startswith("file:") else ""
-    own = re.sub(r"^/(?=[A-Za-z]:)", "", own) or unquote(medium.get("MEDIA_URL"))
-    name = PurePosixPath(own).name
-    return next((link for link in (relative, own, name) if file_at(path.parent, link)), own or relative)
+    address = unquote(urlsplit(medium.get("MEDIA_URL")).path) if medium.get("MEDIA_URL").startswith("file:") else ""
+    address = re.sub(r"^/(?=[A-Za-z]:)", "", address) or unquote(medium.get("MEDIA_URL"))
+    name = PurePosixPath(address).name
+    return next((link for link in (relative, address, name) if file_at(path.parent, link)), address or relative)

@@ -71,12 +71,12 @@ def write(
         OutputError: the suffix is unknown, a number is not finite, or a file cannot be written.
         MissingExtraError: the format needs a package that is not installed.
     """
-    found = list(spottings)
+    all_spottings = list(spottings)
     kind = check_suffix(path)
-    to_rows(found)  # complains before anything is written
-    parts: dict[Path, list[Spotting]] = {} if found else {Path(path): []}
-    paths = _paths([*videos, *(spotting.video for spotting in found)], Path(path), kind)
-    for spotting in found:
+    to_rows(all_spottings)  # complains before anything is written
+    parts: dict[Path, list[Spotting]] = {} if all_spottings else {Path(path): []}
+    paths = _paths([*videos, *(spotting.video for spotting in all_spottings)], Path(path), kind)
+    for spotting in all_spottings:
         parts.setdefault(paths[spotting.video], []).append(spotting)
     for target, part in parts.items():
         rows = to_rows(replace(spotting, video=link_to(spotting.video, target)) for spotting in part)
@@ -93,8 +93,8 @@ def output_paths(path: str | os.PathLike[str], videos: Iterable[str]) -> tuple[P
     Raises:
         RefusedOutputError: the suffix is unknown.
     """
-    found = _paths(videos, Path(path), check_suffix(path))
-    return tuple(dict.fromkeys(found.values())) or (Path(path),)
+    paths = _paths(videos, Path(path), check_suffix(path))
+    return tuple(dict.fromkeys(paths.values())) or (Path(path),)
 
 
 def _paths(videos: Iterable[str], path: Path, kind: Format) -> dict[str, Path]:
@@ -154,10 +154,10 @@ def _format_of(path: Path) -> Format | None:
 
 
 def _unknown_suffix(path: Path) -> str:
-    known = ", ".join(kind.suffix for kind in FORMATS)
+    suffixes = ", ".join(kind.suffix for kind in FORMATS)
     if path.suffix.lower() == ".json":
-        return f"'.json' alone does not say which format. Known: {known}."
-    return f"unknown format '{path.suffix}'. Known: {known}."
+        return f"'.json' alone does not say which format. Known: {suffixes}."
+    return f"unknown format '{path.suffix}'. Known: {suffixes}."
 
 
 def _read_any_json(path: Path) -> list[Spotting]:

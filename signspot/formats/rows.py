@@ -130,11 +130,11 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
 
 def _escape_names(text: str) -> str:
     """Escape what is no Unicode (a file name in another encoding), so that every format holds it."""
-    return _NOT_UNICODE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _NOT_UNICODE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _unescape_names(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:

@@ -62,11 +62,11 @@ def read(path: Path) -> list[Spotting]:
     if sheet.problems:
         raise FormatError(f"{path}, {str(sheet.problems[0]).partition('; ')[0]}.")
     notes = {note[1]: parse_record(note[2]) for text in sheet.notes if (note := _NOTE.match(text))}
-    found = []
+    entries = []
     for cue in sheet.cues:
         record = notes.get(cue.name)
-        found.append((record, join(_seen(cue, record), record, path.stem)))
-    return in_order(found)
+        entries.append((record, join(_seen(cue, record), record, path.stem)))
+    return in_order(entries)
 
 
 def _plain(text: str) -> str:

@@ -349,9 +349,11 @@ class Outputs:
             raise RefusedOutputError(f"cannot write {target}: it is {_kind(status.st_mode)}. Name a file.")
         if _name_key(target) in self._claims:
             raise RefusedOutputError(f"cannot write {target} twice in one run. Name two files.")
-        for given in self._inputs:
-            if _name_key(given) == _name_key(target) or _is_same_file(given, target):
-                raise RefusedOutputError(f"cannot write {target}: it is the input {given} itself. Name another file.")
+        for input_path in self._inputs:
+            if _name_key(input_path) == _name_key(target) or _is_same_file(input_path, target):
+                raise RefusedOutputError(
+                    f"cannot write {target}: it is the input {input_path} itself. Name another file."
+                )
         if status is not None and status.st_size and not is_ours(target):
             self._refuse_peoples_files(target)
         claim = _Claim(target, _identity(target))
@@ -361,7 +363,7 @@ class Outputs:
         return target
 
     def _refuse_peoples_files(self, target: Path) -> None:
-        folder = next((given for given in self._inputs if given.is_dir() and _holds(given, target)), None)
+        folder = next((path for path in self._inputs if path.is_dir() and _holds(path, target)), None)
         if folder is not None:
             raise RefusedOutputError(f"cannot write {target}: it is a file of the input {folder}. Name another file.")
         if not self._force:

@@ -153,15 +153,15 @@ class WorkerPool:
             ordered: give results in the order of the items; otherwise, as they become ready.
         """
         waiting: dict[int, tuple[Item, Made | Failure]] = {}
-        given = 0
+        sent = 0
         for task, result in self._results(work, iter(items), _AHEAD * self.workers if ordered else None):
             if not ordered:
                 yield task.item, result
                 continue
             waiting[task.number] = (task.item, result)
-            while given in waiting:
-                yield waiting.pop(given)
-                given += 1
+            while sent in waiting:
+                yield waiting.pop(sent)
+                sent += 1
 
     def _results(
         self, work: Callable[[Any], Any], coming: Iterator[Any], most: int | None

@@ -208,18 +208,18 @@ def without_noise() -> Iterator[None]:
     """Hold back what is written to stderr meanwhile; then log MediaPipe's lines and pass on all others."""
     with _lock, ExitStack() as opened:
         try:
-            held = opened.enter_context(tempfile.TemporaryFile())
+            file = opened.enter_context(tempfile.TemporaryFile())
             stderr = os.dup(_STDERR)
         except OSError:  # nothing may be written here, or there is no stderr to keep clean
             yield
             return
         try:
-            os.dup2(held.fileno(), _STDERR)
+            os.dup2(file.fileno(), _STDERR)
             yield
         finally:
             os.dup2(stderr, _STDERR)
-            held.seek(0)
-            for line in held:
+            file.seek(0)
+            for line in file:
                 if _NOISE.match(line):
                     logger.debug("mediapipe: %s", line.decode(errors="replace").rstrip())
                 else:

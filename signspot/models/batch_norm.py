@@ -16,9 +16,9 @@ DOMAINS: tuple[Domain, ...] = get_args(Domain)
 
 def check_domain(domain: str) -> Domain:
     """Return `domain` if it is one, or say which there are."""
-    for known in DOMAINS:
-        if domain == known:
-            return known
+    for allowed in DOMAINS:
+        if domain == allowed:
+            return allowed
     raise OptionsError(f"no domain '{domain}'. There are: {', '.join(DOMAINS)}")
 
 
@@ -100,9 +100,9 @@ def features_by_domain(trunk: nn.Module, clips: Tensor, dictionary: Tensor) -> T
         features: Tensor = trunk(clips)
         return features
     parts, rows = [], []
-    for domain, own in (("continuous", ~dictionary), ("dictionary", dictionary)):
-        if bool(own.any()):
+    for domain, is_of_domain in (("continuous", ~dictionary), ("dictionary", dictionary)):
+        if bool(is_of_domain.any()):
             with use_domain(trunk, check_domain(domain)):
-                parts.append(trunk(clips[own]))
-            rows.append(own.nonzero()[:, 0])
+                parts.append(trunk(clips[is_of_domain]))
+            rows.append(is_of_domain.nonzero()[:, 0])
     return torch.cat(parts)[torch.cat(rows).argsort()]

@@ -494,10 +494,10 @@ def _build_quietly(architecture: str, options: Mapping[str, Any]) -> SignEncoder
 
 
 def _stored(name: str, value: Tensor, *, half: bool) -> Tensor:
-    kept = value.detach().cpu().contiguous()
-    if not (half and kept.is_floating_point()):
-        return kept.clone()
-    rounded = kept.half()
+    tensor = value.detach().cpu().contiguous()
+    if not (half and tensor.is_floating_point()):
+        return tensor.clone()
+    rounded = tensor.half()
     if not rounded.isfinite().all():
         raise OptionsError(f"the weights '{name}' do not fit into 16 bits. Save with half=False.")
     return rounded

@@ -131,10 +131,10 @@ def open_encoder(name_or_path: str | PathLike[str] | None, cache: Path | None, *
     """
     path = find_weights(name_or_path)
     entry = None if cache is None or device != "cpu" else _entry(cache, path)
-    known = None if entry is None else _recall(entry, path)
-    if known is not None:
-        log_licence(known.name, str(known.card.get("licence") or ""))
-        return known
+    cached_hash = None if entry is None else _recall(entry, path)
+    if cached_hash is not None:
+        log_licence(cached_hash.name, str(cached_hash.card.get("licence") or ""))
+        return cached_hash
     from signspot.models.checkpoints import load_encoder
 
     encoder = load_encoder(name_or_path, device=device)
@@ -220,6 +220,6 @@ def find_weights(name_or_path: str | PathLike[str] | None) -> Path:
     path = path / PUBLISHED if (path / PUBLISHED).is_file() else path
     if not path.is_file():
         problem = f"it is a folder without {PUBLISHED}" if path.is_dir() else "there is no such file"
-        known = f"Shipped: {', '.join(names)}" if names else "No weights are shipped"
-        raise CheckpointError(f"no weights at '{path}': {problem}. {known}.")
+        shipped_names = f"Shipped: {', '.join(names)}" if names else "No weights are shipped"
+        raise CheckpointError(f"no weights at '{path}': {problem}. {shipped_names}.")
     return path

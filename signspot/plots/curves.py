@@ -87,10 +87,10 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
         The panels, and the searched words that have none.
     """
     spottings = [spotting for spotting in view.spottings if span is None or _touches(spotting, span)]
-    found = {spotting.word for spotting in spottings}
+    spotted_words = {spotting.word for spotting in spottings}
     words = list(dict.fromkeys(curve.word for curve in view.curves))
     words += [word for word in dict.fromkeys(spotting.word for spotting in view.spottings) if word not in words]
-    words.sort(key=lambda word: word not in found)
+    words.sort(key=lambda word: word not in spotted_words)
     shown = [
         Panel(
             word,
@@ -123,8 +123,8 @@ def thinned(curve: Curve, most: int) -> tuple[NDArray[np.float64], NDArray[np.fl
     if len(times) <= most:
         return times, scores
     bins = np.array_split(np.arange(len(times)), max(1, most // 2))
-    kept = {int(indices[pick]) for indices in bins for pick in (scores[indices].argmax(), scores[indices].argmin())}
-    chosen = sorted(kept | {0, len(times) - 1})
+    extremes = {int(indices[pick]) for indices in bins for pick in (scores[indices].argmax(), scores[indices].argmin())}
+    chosen = sorted(extremes | {0, len(times) - 1})
     return times[chosen], scores[chosen]
 
 
@@ -190,38 +190,38 @@ def summary(view: View) -> str:
     return f"{plural(len(view.spottings), 'spotting')} of {plural(words, 'word')}"
 
 
-def view_of(found: SearchResult, *, pixels: bool = True) -> View:
+def view_of(result: SearchResult, *, pixels: bool = True) -> View:
     """Gather what plot, video and report draw; nothing is embedded again.
 
     Words that were found come first, then the others, until there are `MOST_CURVES` exemplars.
 
     Args:
-        found: the result of a search.
+        result: the result of a search.
         pixels: show people: the video, and a thumbnail of each exemplar; without, curves, words and times alone.
     """
-    chosen = _chosen(found.gallery, found.spottings)
+    chosen = _chosen(result.gallery, result.spottings)
     curves = tuple(
-        Curve(exemplar.word, exemplar.id, found.times, found.curve(number), _thumbnail(exemplar) if pixels else None)
+        Curve(exemplar.word, exemplar.id, result.times, result.curve(number), _thumbnail(exemplar) if pixels else None)
         for number, exemplar in chosen
     )
-    counts = Counter(exemplar.word for exemplar in found.gallery.exemplars)
+    counts = Counter(exemplar.word for exemplar in result.gallery.exemplars)
     several = [word for word in dict.fromkeys(exemplar.word for _, exemplar in chosen) if counts[word] > 1]
-    video = found.track.video
+    video = result.track.video
     return View(
         playable(video) if pixels else None,
         Path(video).name or video,
-        found.duration,
+        result.duration,
         curves,
-        found.spottings,
-        found.thresholds,
-        words=tuple(Curve(word, "", found.times, found.word_curve(word)) for word in several),
+        result.spottings,
+        result.thresholds,
+        words=tuple(Curve(word, "", result.times, result.word_curve(word)) for word in several),
     )
 
 
 def _chosen(gallery: Gallery, spottings: Sequence[Spotting]) -> list[tuple[int, Exemplar]]:
     """Exemplars to draw with their columns: those of found words first."""
-    found = {spotting.word for spotting in spottings}
-    order = sorted(enumerate(gallery.exemplars), key=lambda pair: pair[1].word not in found)
+    spotted_words = {spotting.word for spotting in spottings}
+    order = sorted(enumerate(gallery.exemplars), key=lambda pair: pair[1].word not in spotted_words)
     return order[:MOST_CURVES]
 
 

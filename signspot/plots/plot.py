@@ -53,9 +53,9 @@ _TICK_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
 @lru_cache(maxsize=1)
 def _other_fonts() -> tuple[tuple[str, str], ...]:
     """Family and file of every upright font on this machine, also of those installed since matplotlib last looked."""
-    known = {font.fname for font in fontManager.ttflist}
+    installed = {font.fname for font in fontManager.ttflist}
     for file in findSystemFonts():
-        if file not in known:
+        if file not in installed:
             with suppress(OSError, RuntimeError, ValueError):  # damaged, or of a kind that cannot be drawn
                 fontManager.addfont(file)
     ttf = [font for font in fontManager.ttflist if font.style == "normal" and "Last Resort" not in font.name]
@@ -205,10 +205,10 @@ def check_plot_path(kind: PlotKind, path: str | PathLike[str]) -> Path:
         RefusedOutputError: it does not.
     """
     target = Path(path)
-    known = SUFFIXES[kind]
-    if target.suffix.lower() not in known:
+    suffixes = SUFFIXES[kind]
+    if target.suffix.lower() not in suffixes:
         raise RefusedOutputError(
-            f"cannot write the {kind} {target}: unknown kind '{target.suffix}'. Known: {', '.join(known)}."
+            f"cannot write the {kind} {target}: unknown kind '{target.suffix}'. Known: {', '.join(suffixes)}."
         )
     return target
 

@@ -86,8 +86,8 @@ def page_policy(style: str, script: str | None = None) -> str:
     def digest(content: str) -> str:
         return f"'sha256-{b64encode(hashlib.sha256(content.encode('utf-8')).digest()).decode('ascii')}'"
 
-    own = f"style-src {digest(style)}" + ("" if script is None else f"; script-src {digest(script)}")
-    return f"default-src 'none'; img-src data:; media-src data:; {own}; base-uri 'none'; form-action 'none'"
+    inline = f"style-src {digest(style)}" + ("" if script is None else f"; script-src {digest(script)}")
+    return f"default-src 'none'; img-src data:; media-src data:; {inline}; base-uri 'none'; form-action 'none'"
 
 
 def heading(line: str) -> str:
@@ -122,13 +122,13 @@ class Clip:
     thumbnail: str  # shown until it is played; "": the first frame
 
 
-def clips(shown: Iterable[Clip | None]) -> str:
+def clips(videos: Iterable[Clip | None]) -> str:
     """Clips side by side; None stands for one that cannot be shown."""
     figures = (
         '<figure><video controls loop muted playsinline preload="auto" '
         + (f'poster="{clip.thumbnail}" ' if clip.thumbnail else "")
         + f'src="{clip.address}"></video><figcaption>{text(clip.caption)}</figcaption></figure>'
-        for clip in shown
+        for clip in videos
         if clip is not None
     )
     return f'<div class="clips">{"".join(figures)}</div>'
@@ -258,8 +258,8 @@ def _row(index: int, spotting: Spotting) -> str:
 def _panel(number: int, panel: Panel) -> str:
     names = telling([curve.exemplar for curve in panel.curves], _LONGEST_NAME)
     exemplars = "".join(
-        f"<li>{_exemplar((number, place), curve, name)}</li>"
-        for place, (curve, name) in enumerate(zip(panel.curves, names, strict=True))
+        f"<li>{_exemplar((number, row), curve, name)}</li>"
+        for row, (curve, name) in enumerate(zip(panel.curves, names, strict=True))
     )
     thick = "" if panel.word_curve is None else f'<p class="thick">{THICK_LINE}</p>'
     return (
@@ -276,8 +276,8 @@ def _exemplar(place: tuple[int, int], curve: Curve, name: str) -> str:
         else f'<img alt="" src="{image_address(curve.thumbnail, _THUMBNAIL_HEIGHT)}">'
     )
     colour, where = f"c{place[1] % len(COLOURS)}", f"{place[0]} {place[1]}"
-    shown = f'<span title="{text(curve.exemplar)}">{text(name)}</span>'
-    return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{shown}</button>'
+    label = f'<span title="{text(curve.exemplar)}">{text(name)}</span>'
+    return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{label}</button>'
 
 
 def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
@@ -294,7 +294,7 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
             {
                 "word": escape_control_characters(panel.word),
                 "threshold": panel.threshold,
-                "curves": [_curve(curve, place) for place, curve in enumerate(panel.curves)],
+                "curves": [_curve(curve, row) for row, curve in enumerate(panel.curves)],
                 "word_curve": None if panel.word_curve is None else _curve(panel.word_curve, 0),
             }
             for panel in shown

@@ -60,9 +60,9 @@ def box_of(*signs: Frames) -> Box:
 def draw_skeleton(axes: Axes, frame: Frames, colour: str, *, width: float = 1.4, box: Box | None = None) -> None:
     """Draw one (J, C) frame of landmark features on axes of their own or of others; unseen points are left out."""
     left, right, top, bottom = box or box_of(frame[None])
-    shown = [(one, two) for one, two in BONES if frame[one, 3] > 0 and frame[two, 3] > 0]
-    lines = [frame[[one, two], :2] for one, two in shown]
-    thick = [width if max(bone) >= LEFT_HAND.start else 0.7 * width for bone in shown]
+    bones = [(one, two) for one, two in BONES if frame[one, 3] > 0 and frame[two, 3] > 0]
+    lines = [frame[[one, two], :2] for one, two in bones]
+    thick = [width if max(bone) >= LEFT_HAND.start else 0.7 * width for bone in bones]
     axes.add_collection(LineCollection(lines, colors=colour, linewidths=thick, capstyle="round"))
     axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[], aspect="equal")
     for spine in axes.spines.values():
@@ -73,8 +73,8 @@ def draw_strip(axes: Sequence[Any], sign: Frames, colour: str) -> None:
     """Draw a (T, J, C) sign at equal steps of time, one still on each of the axes."""
     box = box_of(sign)
     places = np.linspace(0, len(sign) - 1, len(axes)).round().astype(int)
-    for each, place in zip(axes, places, strict=True):
-        draw_skeleton(each, sign[place], colour, box=box)
+    for axis, place in zip(axes, places, strict=True):
+        draw_skeleton(axis, sign[place], colour, box=box)
 
 
 def skeleton_clip(sign: Frames, caption: str, fps: float = 25.0) -> Clip:

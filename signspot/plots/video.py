@@ -155,9 +155,9 @@ def _pages(view: View, duration: float) -> Iterator[Image]:
 def _compose(view: View, image: Image, time: float, curves: Image) -> Image:
     height = _VIDEO_HEIGHT + _CAPTION_HEIGHT + curves.shape[0]
     canvas = np.full((height, WIDTH, 3), _BACKGROUND, np.uint8)
-    shown = fit(image, WIDTH, _VIDEO_HEIGHT)
-    top, left = (_VIDEO_HEIGHT - shown.shape[0]) // 2, (WIDTH - shown.shape[1]) // 2
-    canvas[top : top + shown.shape[0], left : left + shown.shape[1]] = shown
+    fitted = fit(image, WIDTH, _VIDEO_HEIGHT)
+    top, left = (_VIDEO_HEIGHT - fitted.shape[0]) // 2, (WIDTH - fitted.shape[1]) // 2
+    canvas[top : top + fitted.shape[0], left : left + fitted.shape[1]] = fitted
     canvas[_VIDEO_HEIGHT + _CAPTION_HEIGHT :] = curves
     _write_caption(canvas, view, time)
     return canvas

@@ -200,10 +200,10 @@ class RgbRecogniser:
         Raises:
             VideoError: it has no pixels.
         """
-        film = video.video
-        if film is None:
+        path = video.video
+        if path is None:
             raise VideoError(f"the recogniser '{self.name}' sees pixels; the video '{video.id}' has only landmarks")
-        return np.stack([self.of_segment(film, Segment(max(0.0, each.start), each.end)) for each in stretches])
+        return np.stack([self.of_segment(path, Segment(max(0.0, segment.start), segment.end)) for segment in stretches])
 
     def recognise(
         self, source: Source, segment: Segment | None = None, *, top: int = 5, cache: Path | None = None

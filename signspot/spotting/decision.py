@@ -70,7 +70,7 @@ def decide(spottings: Iterable[Spotting], options: SpotOptions, words: int, seco
         by_word: dict[str, list[Spotting]] = {}
         for spotting in spottings:
             by_word.setdefault(spotting.word, []).append(spotting)
-        decided = [spotting for own in by_word.values() for spotting in with_confidence(own, 1, seconds)]
+        decided = [spotting for of_word in by_word.values() for spotting in with_confidence(of_word, 1, seconds)]
     return sorted(top_of_words(decided, options.top), key=lambda spotting: (spotting.time, spotting.word))
 
 

@@ -191,7 +191,9 @@ class _Searched:
     def normalised(self, scales: Sequence[CurveScale]) -> NDArray[np.float64]:
         """(P,) the peaks of all words on their scales."""
         pairs = zip(scales, self.peaks, strict=True)
-        return np.concatenate([np.empty(0), *((strength(own) - scale.level) / scale.spread for scale, own in pairs)])
+        return np.concatenate(
+            [np.empty(0), *((strength(scores) - scale.level) / scale.spread for scale, scores in pairs)]
+        )
 
 
 @dataclass
@@ -277,10 +279,10 @@ class FalseAlarmModel:
                 shift = self.cache.shifts[exemplars] = shift_between(here.scales, there.scales)
                 pairs = zip(here.scales, there.scales, strict=True)
                 scales = [one.shrunk(other.moved(shift), self.seconds) for one, other in pairs]
-                own, other = here.normalised(scales), there.normalised(there.scales)
+                normalised, other = here.normalised(scales), there.normalised(there.scales)
                 weight = 1 - own_weight(self.seconds)
-                values = np.concatenate([own, other])
-                weights = np.concatenate([np.ones(len(own)), np.full(len(other), weight)])
+                values = np.concatenate([normalised, other])
+                weights = np.concatenate([np.ones(len(normalised)), np.full(len(other), weight)])
                 hours += weight * there.hours
             self.cache.decoys[exemplars] = PeakDistribution(values, hours * len(decoys.words), weights)
         return self.cache.decoys[exemplars]

@@ -318,8 +318,8 @@ def path_costs(codes: FloatArray, exemplars: FloatArray, steps: StepCosts = STEP
     """
     count, frames, size = exemplars.shape
     costs = np.empty((count, len(codes)), np.float32)
-    overlap, each = steps.reach(frames), max(1, _ROWS // frames)
-    groups = [slice(first, first + each) for first in range(0, count, each)]
+    overlap, block = steps.reach(frames), max(1, _ROWS // frames)
+    groups = [slice(first, first + block) for first in range(0, count, block)]
     grouped = [_as_rows(exemplars[group].transpose(1, 0, 2).reshape(-1, size)) for group in groups]  # (L V, C + 2)
     for start in range(0, len(codes), _FRAMES):
         first = max(0, start - overlap)
@@ -376,10 +376,10 @@ def warping_costs(signs: FloatArray, exemplars: FloatArray) -> Scores:
     """
     count, length, size = exemplars.shape
     columns = _as_columns(exemplars.transpose(1, 0, 2).reshape(-1, size))  # (C + 2, M V)
-    each = max(1, _CELLS // max(1, count * length * signs.shape[1]))
+    block = max(1, _CELLS // max(1, count * length * signs.shape[1]))
     costs = [np.empty((0, count), np.float32)]
-    for start in range(0, len(signs), each):
-        part = signs[start : start + each]
+    for start in range(0, len(signs), block):
+        part = signs[start : start + block]
         apart = _distances(_as_rows(part.transpose(1, 0, 2).reshape(-1, size)), columns)  # (L A, M V)
         cost = apart.reshape(signs.shape[1], len(part), length, count)
         costs.append(_warped(cost.transpose(0, 2, 1, 3)))

@@ -37,10 +37,10 @@ def recurrences(
     Returns:
         (S,) in standard errors of the mean over the windows; 0 where there is no other window, or nothing elsewhere.
     """
-    found = np.zeros(len(spottings))
+    scores = np.zeros(len(spottings))
     elsewhere = _between(windows, Segment(track.grid.origin, track.grid.origin + track.grid.frames / track.grid.fps))
     if track.codes is None or len(windows) < 2 or len(elsewhere) < _FEWEST or not len(spottings):
-        return found
+        return scores
     signs = np.stack([_sign(track, spotting, length) for spotting in spottings])
     asked = _some(windows)
     there, apart = (
@@ -51,8 +51,8 @@ def recurrences(
         others = [at for at, window in enumerate(asked) if not _meets(window, spotting)]
         if others:
             costs = there[number, others]
-            found[number] = (mean[number] - costs.mean()) / spread[number] * len(others) ** 0.5
-    return found
+            scores[number] = (mean[number] - costs.mean()) / spread[number] * len(others) ** 0.5
+    return scores
 
 
 def recurring_score(score: float, recurrence: float) -> float:

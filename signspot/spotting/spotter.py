@@ -257,8 +257,8 @@ class Spotter:
         if self.cache is None or not path.is_file():
             return replace(embed(self.encoder, path, stride, progress, alone), video=fspath(source))
         entry = track_entry(self.cache, self.encoder.hash, content_digest(path), stride)
-        kept = replace(alone, cache=self.cache / "landmarks")
-        track = embed(self.encoder, path, stride, progress, kept)
+        with_cache = replace(alone, cache=self.cache / "landmarks")
+        track = embed(self.encoder, path, stride, progress, with_cache)
         try:
             keep_track(track, entry)
         except OutputError as error:
@@ -373,10 +373,10 @@ def with_chances(
         gallery: all words.
         others: strengths of decoy words, by their number of exemplars.
     """
-    known = cache(others)
+    cached = cache(others)
     chances = []
     for match in matches:
-        by_chance = known(len(set(gallery.rows[gallery.words[match.word]].tolist())))
+        by_chance = cached(len(set(gallery.rows[gallery.words[match.word]].tolist())))
         height = (float(strength(match.score)) - by_chance.mean()) / max(float(by_chance.std()), 1e-6)
         one = min(0.5 * math.erfc(height / math.sqrt(2)), 1 - 1e-12)
         chances.append(replace(match, chance=float(f"{-math.expm1(len(gallery.words) * math.log1p(-one)):.3g}")))

@@ -89,8 +89,8 @@ class SearchResult:
     def exemplar_curves(self, word: str) -> Scores:
         """(E, T) the scores of each exemplar of a word at every time step, as `curve` has them."""
         rows = self.gallery.words[word]
-        held = next((block.scores_of_rows(word) for block in self.blocks if word in block.words), None)
-        scores = self.matcher.scores(rows.tolist()) if held is None else held
+        block_scores = next((block.scores_of_rows(word) for block in self.blocks if word in block.words), None)
+        scores = self.matcher.scores(rows.tolist()) if block_scores is None else block_scores
         exemplars = self.gallery.rows[rows]
         return np.stack([scores[exemplars == exemplar].max(axis=0) for exemplar in dict.fromkeys(exemplars.tolist())])
 
@@ -234,8 +234,8 @@ class TrackSearch:
         scales = word_scales(gallery, self._sampled, self.cache.scales) if within is not None else {}
         for block in blocks:
             whole = within is None
-            own = CurveScale.of_curves(block.scores) if whole else [scales[word] for word in block.words]
-            yield block, model.fit(block.words, own, gallery)
+            block_scales = CurveScale.of_curves(block.scores) if whole else [scales[word] for word in block.words]
+            yield block, model.fit(block.words, block_scales, gallery)
 
     @property
     def seconds(self) -> float:

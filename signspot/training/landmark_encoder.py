@@ -224,7 +224,7 @@ class PairLearner(nn.Module):
 def _both_ways(logits: Tensor, smoothing: float) -> Tensor:
     """(K, K) logits of which the diagonal is right to the mean cross-entropy of rows and of columns."""
     right = torch.arange(len(logits), device=logits.device)
-    ways = [functional.cross_entropy(each, right, label_smoothing=smoothing) for each in (logits, logits.T)]
+    ways = [functional.cross_entropy(scores, right, label_smoothing=smoothing) for scores in (logits, logits.T)]
     return (ways[0] + ways[1]) / 2
 
 
@@ -434,7 +434,7 @@ def make_warping(config: WarpingConfig) -> Encoder:
     coder = FrameCoder(CoderOptions(width=0)).eval()
     frames = [torch.from_numpy(sign_in_context(clip.landmarks, FPS)[0]) for clip in clips]
     spacing = coder.options.spacing
-    described = torch.cat([describe(each[None], spacing)[0] for each in frames if len(each) > 2 * spacing])
+    described = torch.cat([describe(clip[None], spacing)[0] for clip in frames if len(clip) > 2 * spacing])
     order = np.random.default_rng(config.seed).permutation(len(described))
     coder.begin(described[torch.from_numpy(order[:_PRINCIPAL_FRAMES])])
     nn.init.orthogonal_(coder.pool.weight)

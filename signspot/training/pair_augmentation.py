@@ -171,20 +171,20 @@ def recombine(x: Tensor, other: Tensor, new: NewSigns, sign: Ints, place: Floats
     """
     shapes, arm = (torch.from_numpy(flag[sign])[:, None, None] for flag in (new.shapes, new.arm))
     ending = torch.from_numpy(new.ending[sign] & (place > 0.5))[:, None, None]
-    made = torch.where(ending, other, x)
+    joined = torch.where(ending, other, x)
     for _, wrist, hand in _ARMS:
-        made[:, hand] = torch.where(
+        joined[:, hand] = torch.where(
             shapes & (other[:, hand][:, :1, 3:] > 0),
-            _hand_at(other[:, hand], made[:, hand], made[:, wrist : wrist + 1]),
-            made[:, hand],
+            _hand_at(other[:, hand], joined[:, hand], joined[:, wrist : wrist + 1]),
+            joined[:, hand],
         )
     shift = torch.from_numpy(new.shift[sign].astype(np.float32))[:, None]
     for side, (elbow, wrist, hand) in enumerate(_ARMS):
         for joints, share in ((slice(elbow, elbow + 1), 0.5), (slice(wrist, wrist + 1), 1.0), (hand, 1.0)):
             if side == 0:
-                made[:, joints] = torch.where(arm, other[:, joints], made[:, joints])
-            made[:, joints, :2] += share * shift * made[:, joints, 3:]
-    return made
+                joined[:, joints] = torch.where(arm, other[:, joints], joined[:, joints])
+            joined[:, joints, :2] += share * shift * joined[:, joints, 3:]
+    return joined
 
 
 def _hand_at(taken: Tensor, hand: Tensor, wrist: Tensor) -> Tensor:

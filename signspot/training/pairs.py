@@ -127,23 +127,23 @@ class PairStore:
 
 def store_clips(clips: Sequence[IsolatedClip]) -> PairStore:
     """A store of isolated clips, without those in which no sign can be seen."""
-    kept, frames, segments = [], [], []
+    usable, frames, segments = [], [], []
     for clip in clips:
         try:
             seen, first, last = sign_in_context(clip.landmarks, FPS, clip.segment)
         except SignspotError:
             continue
-        kept.append(clip)
+        usable.append(clip)
         frames.append(seen.astype(np.float16))
         segments.append((first, last + 1))
-    if len(kept) < len(clips):
-        logger.warning("%d of %d clips show no sign and are left out", len(clips) - len(kept), len(clips))
-    if not kept:
+    if len(usable) < len(clips):
+        logger.warning("%d of %d clips show no sign and are left out", len(clips) - len(usable), len(clips))
+    if not usable:
         raise OptionsError(f"none of {len(clips)} clips shows a sign: no pairs to learn from")
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in frames])])
-    words = np.unique([clip.word for clip in kept], return_inverse=True)[1]
-    signers = np.unique([clip.signer for clip in kept], return_inverse=True)[1]
-    signers[[not clip.signer for clip in kept]] = NOBODY
+    starts = np.concatenate([[0], np.cumsum([len(clip_frames) for clip_frames in frames])])
+    words = np.unique([clip.word for clip in usable], return_inverse=True)[1]
+    signers = np.unique([clip.signer for clip in usable], return_inverse=True)[1]
+    signers[[not clip.signer for clip in usable]] = NOBODY
     return PairStore(np.concatenate(frames), starts, np.array(segments), words, signers)
 
 
@@ -184,10 +184,10 @@ def choose_source(sources: Sequence[PairSource], random: np.random.Generator) ->
 def draw(source: PairSource, options: PairBatchOptions, random: np.random.Generator) -> PairBatch:
     """Draw a batch; it has fewer signs than asked for where the store has fewer words and none is to be made."""
     store, signs, context = source.store, options.signs, options.context
-    known = len(store.by_word)
-    real = min(known, round(signs * (1 - source.recombined)))
+    word_count = len(store.by_word)
+    real = min(word_count, round(signs * (1 - source.recombined)))
     invented = signs - real if source.recombined else 0
-    words = np.concatenate([random.permutation(known)[:real], random.integers(known, size=invented)])
+    words = np.concatenate([random.permutation(word_count)[:real], random.integers(word_count, size=invented)])
     clips, is_mirrored = store.pairs(words, random)
     count = len(words)
     place, lengths, first = _times(store.segments[clips], options, source.change, random)
@@ -197,7 +197,7 @@ def draw(source: PairSource, options: PairBatchOptions, random: np.random.Genera
     x = store.fetch(clips[owner], np.where(new.backwards[sign], 1 - place, place))
     x = mirror_some(x, is_mirrored[owner])
     if invented:
-        others, flips = store.pairs(random.integers(known, size=count), random)
+        others, flips = store.pairs(random.integers(word_count, size=count), random)
         needed = np.flatnonzero(new.need_another[sign])
         who, other = owner[needed], x.clone()
         other[needed] = mirror_some(store.fetch(others[who], place[needed]), flips[who])
@@ -246,8 +246,8 @@ def cached_partners(store: PairStore, folder: Path) -> Partners:
     rule = [MOST_NEARER, MIRRORED_COST, _OTHERS, _AXES, _SPACING]
     path = folder / f"partners-{text_digest(json.dumps([content.hexdigest(), rule]))}.npy"
     if not path.is_file():
-        found = likely_partners(store)
-        rows = [(one, two, mirrored) for one, others in found.items() for two, mirrored in others]
+        partners_of = likely_partners(store)
+        rows = [(one, two, mirrored) for one, others in partners_of.items() for two, mirrored in others]
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as temporary, temporary.open("wb") as file:
             np.save(file, np.array(rows, np.int32).reshape(-1, 3))
@@ -271,15 +271,17 @@ def likely_partners(store: PairStore, seed: int = 0) -> Partners:
     apart.sort(axis=1)  # NaN last
     partners: Partners = {}
     for word in np.unique(store.words):
-        own = np.flatnonzero((store.words == word) & (store.signers != NOBODY))
-        plain, turned = warping_costs(codes[own], codes[own]), warping_costs(codes[own], mirrored[own])
+        clips = np.flatnonzero((store.words == word) & (store.signers != NOBODY))
+        plain, turned = warping_costs(codes[clips], codes[clips]), warping_costs(codes[clips], mirrored[clips])
         cost = np.minimum(plain, turned)
-        nearer = np.stack([_share_below(apart[clip], cost[row]) for row, clip in enumerate(own)]) if len(own) else cost
+        nearer = (
+            np.stack([_share_below(apart[clip], cost[row]) for row, clip in enumerate(clips)]) if len(clips) else cost
+        )
         is_likely = (nearer + nearer.T) / 2 < MOST_NEARER
-        is_likely &= store.signers[own][:, None] != store.signers[own]
+        is_likely &= store.signers[clips][:, None] != store.signers[clips]
         for row, column in np.argwhere(is_likely):
             is_mirrored = bool(turned[row, column] < MIRRORED_COST * plain[row, column])
-            partners.setdefault(int(own[row]), []).append((int(own[column]), is_mirrored))
+            partners.setdefault(int(clips[row]), []).append((int(clips[column]), is_mirrored))
     return partners
 
 

@@ -48,7 +48,7 @@ class Augmentation:
     faceless: float = 0.1  # share of performances without a face
 
     def __post_init__(self) -> None:
-        check_numbers(self, *(each.name for each in fields(self)), least=0)
+        check_numbers(self, *(field.name for field in fields(self)), least=0)
 
     def times(self, factor: float) -> "Augmentation":
         """The same, so many times as strong."""
@@ -167,18 +167,18 @@ def collect_signs(
     Raises:
         OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
     """
-    known = tuple(sorted(words))
-    signed: dict[str, list[SignFeatures]] = {word: [] for word in known}
-    sure: dict[str, list[bool]] = {word: [] for word in known}
-    shown: dict[str, list[SignFeatures]] = {word: [] for word in known}
+    vocabulary = tuple(sorted(words))
+    signed: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
+    sure: dict[str, list[bool]] = {word: [] for word in vocabulary}
+    shown: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
     if options.dictionary < 1:
         every = corpus.labels(list(videos)) if labels is None else labels
-        admitted = [each for each in every if options.least.admits(each) and each.source.value in options.sources]
-        own_words = [each for each in admitted if each.word in signed and each.video in set(videos)]
+        admitted = [label for label in every if options.least.admits(label) and label.source.value in options.sources]
+        labels_of_words = [label for label in admitted if label.word in signed and label.video in set(videos)]
         for done, name in enumerate(videos):
             progress(done, len(videos))
-            own = [each for each in own_words if each.video == name]
-            for label, cut in _around(own, corpus.videos[name], options):
+            labels_of_video = [label for label in labels_of_words if label.video == name]
+            for label, cut in _around(labels_of_video, corpus.videos[name], options):
                 signed[label.word].append(cut)
                 sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
@@ -188,15 +188,19 @@ def collect_signs(
                     shown[exemplar.word].append(exemplar_sign(exemplar, LABEL_FPS).astype(np.float16))
                 except SignspotError as error:
                     logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
-    for kind, found, wanted in (
+    for kind, signs_by_word, wanted in (
         ("a label", signed, options.dictionary < 1),
         ("an exemplar", shown, options.dictionary > 0),
     ):
-        count = sum(bool(signs) for signs in found.values())
+        count = sum(bool(signs) for signs in signs_by_word.values())
         if wanted and count < 2:
-            raise OptionsError(f"{count} of {len(known):,} words have {kind} that can be used: a classifier needs two")
-    continuous, dictionary = (tuple(tuple(found[word]) for word in known) for found in (signed, shown))
-    return LabelledSigns(known, continuous, dictionary, tuple(tuple(sure[word]) for word in known))
+            raise OptionsError(
+                f"{count} of {len(vocabulary):,} words have {kind} that can be used: a classifier needs two"
+            )
+    continuous, dictionary = (
+        tuple(tuple(signs_by_word[word]) for word in vocabulary) for signs_by_word in (signed, shown)
+    )
+    return LabelledSigns(vocabulary, continuous, dictionary, tuple(tuple(sure[word]) for word in vocabulary))
 
 
 def _around(labels: Sequence[Label], video: CorpusVideo, window: SignWindow) -> Iterator[tuple[Label, SignFeatures]]:
@@ -219,8 +223,8 @@ def _around(labels: Sequence[Label], video: CorpusVideo, window: SignWindow) -> 
         logger.warning("left out %d labels of the video '%s', which ends at %.1f s", beyond, video.id, last)
     for label in inside:
         segment = window.of(label)
-        place = round((segment.start - origin) * LABEL_FPS) + np.arange(round(segment.duration * LABEL_FPS))
-        yield label, seen[np.clip(place, 0, len(seen) - 1)].astype(np.float16)
+        frames = round((segment.start - origin) * LABEL_FPS) + np.arange(round(segment.duration * LABEL_FPS))
+        yield label, seen[np.clip(frames, 0, len(seen) - 1)].astype(np.float16)
 
 
 class SignBatches:
@@ -230,12 +234,12 @@ class SignBatches:
         self.signs, self.frames, self.seed = signs, frames, seed
         self.options, self.augmentation = options, augmentation
         self._every = signs.continuous
-        flags = signs.sure or tuple((True,) * len(found) for found in signs.continuous)
+        flags = signs.sure or tuple((True,) * len(signs_of_word) for signs_of_word in signs.continuous)
         self._sure = tuple(
             tuple(sign for sign, is_sure in zip(*both, strict=True) if is_sure)
             for both in zip(signs.continuous, flags, strict=True)
         )
-        self._shown = [word for word, found in enumerate(signs.dictionary) if found]
+        self._shown = [word for word, signs_of_word in enumerate(signs.dictionary) if signs_of_word]
 
     def make(self, step: int, dictionary: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Make a batch.
@@ -251,8 +255,8 @@ class SignBatches:
         share = self.options.dictionary if dictionary is None else dictionary
         count = round(self.options.clips * share)
         signed = self._sure if count else self._every
-        known = [word for word, found in enumerate(signed) if found]
-        words = [*_draw(known, self.options.clips - count, random), *_draw(self._shown, count, random)]
+        with_signs = [word for word, signs_of_word in enumerate(signed) if signs_of_word]
+        words = [*_draw(with_signs, self.options.clips - count, random), *_draw(self._shown, count, random)]
         shown = np.arange(len(words)) >= len(words) - count
         clips = [
             self._exemplar(_any(self.signs.dictionary[word], random), random)
@@ -260,8 +264,8 @@ class SignBatches:
             else self._labelled(_any(signed[word], random), random)
             for word, is_shown in zip(words, shown.tolist(), strict=True)
         ]
-        made = augment(np.stack(clips), random, self.augmentation)
-        return torch.from_numpy(made), torch.tensor(words), torch.from_numpy(shown)
+        augmented = augment(np.stack(clips), random, self.augmentation)
+        return torch.from_numpy(augmented), torch.tensor(words), torch.from_numpy(shown)
 
     def _exemplar(self, sign: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.float32]:
         if self.options.exemplars == "rate":

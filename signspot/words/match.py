@@ -135,11 +135,11 @@ def paths(lattice: Lattice, most: int) -> Iterable[tuple[int, tuple[str, ...]]]:
     """The words along each path from the first node to the last, with its rank; at most so many."""
     last = len(lattice) - 1
     stack: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
-    given = 0
-    while stack and given < most:
+    yielded = 0
+    while stack and yielded < most:
         node, rank, words = stack.pop()
         if node == last:
-            given += 1
+            yielded += 1
             yield rank, words
         for edge in reversed(lattice[node]):
             stack.append((edge.target, max(rank, edge.rank), words + edge.words))

@@ -15,7 +15,7 @@ from signspot.training.mouthing import LipDistortion, measured_distortions
 
 def test_all_ways_of_reading_are_asked_the_same(lip_clips, mouthing_file):
     clips = [VideoClip(clip, clip, clip) for clip in lip_clips]
-    rows = measure_video([load_mouthing(mouthing_file)], clips, 0, each=2)
+    rows = measure_video([load_mouthing(mouthing_file)], clips, 0, questions=2)
     assert len({(row.asked, row.mouthed) for row in rows}) == 1
     assert len({row.trials for row in rows}) == 3
     assert "| width | 1.00 | 1.00 |" in shape_table([(clip, clip) for clip in lip_clips])
