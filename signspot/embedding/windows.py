@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from queue import Full, Queue
+from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any, Literal
 
@@ -67,21 +67,15 @@ def made_ahead(chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
     ready: Queue[FloatArray | BaseException | None] = Queue(_AHEAD)
     is_over = Event()
 
-    def put(what: FloatArray | BaseException | None) -> None:
-        while not is_over.is_set():
-            with suppress(Full):
-                ready.put(what, timeout=0.1)
-                return
-
     def make() -> None:
         try:
             for chunk in chunks:
-                put(chunk)
+                ready.put(chunk)
                 if is_over.is_set():
                     return
-            put(None)
+            ready.put(None)
         except BaseException as error:
-            put(error)
+            ready.put(error)
 
     thread = Thread(target=make, daemon=True)
     thread.start()
@@ -92,6 +86,9 @@ def made_ahead(chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
             yield chunk
     finally:
         is_over.set()
+        with suppress(Empty):  # there is room for the chunk that is being made
+            while True:
+                ready.get_nowait()
         thread.join()
 
 

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 _START = 120.0  # seconds within which the child must be ready, on the busiest machine
 _GRACE = 5  # seconds after the deadline at which the child ends itself, if its parent did not
-_END = 60.0  # seconds within which a killed child ends
+_END = 60.0  # seconds within which a child ends that was killed or has closed its pipe
 _PAUSE = 0.2  # seconds between two progress reports
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -108,7 +108,7 @@ class Sandbox:
                         progress(*message[1:])
                 answered = True
             except (OSError, EOFError) as error:  # it died, or `close` was called
-                raise SandboxLimitError(self._reason(limit)) from error
+                raise SandboxLimitError(self._reason(error, limit)) from error
             finally:
                 if not answered:
                     self.close()
@@ -146,7 +146,7 @@ class Sandbox:
             self._pipe = self._start()
             self._receive(self._pipe, _START)
         except (OSError, EOFError) as error:
-            reason = getattr(error, "strerror", None) or self._reason(_START)
+            reason = getattr(error, "strerror", None) or self._reason(error, _START)
             self.close()
             raise SandboxStartError(
                 f"the process for untrusted files cannot be started: {reason}. Nothing was read; try again later."
@@ -181,13 +181,14 @@ class Sandbox:
                 return message
             logging.getLogger(message[1]).log(message[2], "%s", message[3])
 
-    def _reason(self, seconds: float) -> str:
+    def _reason(self, error: Exception, seconds: float) -> str:
         """Why no answer came."""
         process = self._process
         if process is None:
             return "it was ended before its result came"
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(0.5)
+        if not isinstance(error, TimeoutError):  # the child is ending
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_END)
         code = process.returncode
         if code is None or code == -signal.SIGALRM:
             return f"it took more than {seconds:g} s"

@@ -11,13 +11,14 @@ from signspot.dictionary import download as connections
 from signspot.dictionary.download import Download, Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
 from signspot.video.probing import page_problem, video_problem
+from tests.fixtures.limits import LIMIT
 from tests.fixtures.servers import SERVERS, lying_server, says
 
 QUICK = ("closes", "drips headers", "giant chunk", "negative length", "never-ending body", "redirect to a file")
 
 
 def downloader(clock: Any, **changes: Any) -> Downloader:
-    return Downloader(DownloadOptions(sleep=clock.sleep, clock=clock, **({"timeout": 2.0} | changes)))
+    return Downloader(DownloadOptions(sleep=clock.sleep, clock=clock, **({"timeout": LIMIT} | changes)))
 
 
 @pytest.fixture

@@ -58,6 +58,11 @@ def give_function() -> object:
     return lambda: None
 
 
+def report_and_hang(*, progress: Progress) -> None:
+    progress(1, 1)
+    hang()
+
+
 def work_on(steps: int, *, progress: Progress) -> str:
     for step in range(steps):
         progress(step + 1, steps)
@@ -130,10 +135,10 @@ def test_a_progress_callback_that_raises_ends_the_child(sandbox):
 
 
 def test_close_from_another_thread_ends_a_call(sandbox):
-    sandbox.call("sandboxed_functions:echo", 1)
-    threading.Timer(0.1, sandbox.close).start()
     with pytest.raises(SandboxLimitError):
-        sandbox.call("sandboxed_functions:hang")
+        sandbox.call(
+            "sandboxed_functions:report_and_hang", progress=lambda *_: threading.Thread(target=sandbox.close).start()
+        )
 
 
 def test_a_child_that_cannot_start_is_an_error_and_runs_nothing_here(sandbox, monkeypatch):

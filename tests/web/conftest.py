@@ -82,7 +82,7 @@ class Server(Client):
     pixels: bool = True
     port: int = 0
     sent: list[tuple[str, bytes]] = field(default_factory=list)  # path and body of every answer
-    late: dict[str, float] = field(default_factory=dict)  # path: seconds that its answer is held back
+    held: dict[str, threading.Semaphore] = field(default_factory=dict)  # path: each of its answers waits for a release
     holistic: Path | None = None
     _server: Any = None
     _bench: Any = None
@@ -116,7 +116,7 @@ class Server(Client):
         return self
 
     def _listen(self, app: Any) -> Any:
-        """The application, late where it shall be, and a copy of all that it sends."""
+        """The application, held where it shall be, and a copy of all that it sends."""
 
         async def heard(scope: Any, receive: Any, send: Any) -> None:
             parts: list[bytes] = []
@@ -125,7 +125,8 @@ class Server(Client):
                 parts.append(message.get("body", b""))
                 await send(message)
 
-            await asyncio.sleep(self.late.get(scope.get("path", ""), 0.0))
+            if gate := self.held.get(scope.get("path", "")):
+                await asyncio.to_thread(gate.acquire, timeout=LIMIT / 1000)
             await app(scope, receive, told)
             self.sent.append((scope.get("path", ""), b"".join(parts)))
 

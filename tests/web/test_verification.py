@@ -3,8 +3,8 @@
 import csv
 import io
 import shutil
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -51,27 +51,18 @@ def test_items_are_handed_out_once(database: Database) -> None:
     """Six people ask at the same moment, again and again: nobody gets what another holds, and nothing is left."""
     queues = Queues(database)
     queue = queues.add("q", spottings(60), share=0.0)
-    handed: dict[str, list[int]] = {}
-    failed: list[BaseException] = []
 
-    def work(who: str) -> None:
-        try:
-            numbers = handed.setdefault(who, [])
-            while items := queues.hand_out(queue, who, 3):
-                for item in items:
-                    queues.decide(decision(queue, item.item, who))
-                    numbers.append(item.item)
-        except BaseException as error:
-            failed.append(error)
+    def work(who: str) -> list[int]:
+        numbers = []
+        while items := queues.hand_out(queue, who, 3):
+            for item in items:
+                queues.decide(decision(queue, item.item, who))
+                numbers.append(item.item)
+        return numbers
 
-    threads = [threading.Thread(target=work, args=(f"person {k}",)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not failed
-    every = [item for numbers in handed.values() for item in numbers]
-    assert sorted(every) == list(range(60))
+    with ThreadPoolExecutor(6) as people:
+        handed = list(people.map(work, [f"person {k}" for k in range(6)]))
+    assert sorted(item for numbers in handed for item in numbers) == list(range(60))
     standing = queues.decisions(queue)
     assert sorted(made.item for made in standing) == list(range(60))
     assert queues.all()[0]["decided"] == 60
@@ -153,11 +144,8 @@ def test_two_windows_of_one_person_leave_one_standing_decision(database: Databas
     queue = queues.add("q", spottings(1))
     answers = ("yes", "no", "unsure", "yes", "no", "unsure")
     sent = [decision(queue, 0, answer=answer, id=f"window-{k:04d}") for k, answer in enumerate(answers)]
-    threads = [threading.Thread(target=queues.decide, args=(one_decision,)) for one_decision in sent]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    with ThreadPoolExecutor(6) as windows:
+        list(windows.map(queues.decide, sent))
     assert len(queues.decisions(queue)) == 1
     assert len(queues.decisions(queue, withdrawn=True)) == 6
 
