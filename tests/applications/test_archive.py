@@ -118,18 +118,6 @@ def test_of_many_videos_the_nearest_are_searched(
     assert set(spottings) == set(spotter.search(archived / "one.pose", gallery, SpotOptions(threshold=0.0)).spottings)
 
 
-def test_the_time_of_a_spotting_is_in_its_span(spotter: Spotter, dictionary: Dictionary, archived: Path) -> None:
-    """Also where a sign is much faster than its exemplar."""
-    few = dictionary.select(list(dictionary)[:4])
-    by_archive = search_archive(
-        spotter, open_archive(archived / "tracks"), spotter.gallery(few), SpotOptions(threshold=0.0, top=50)
-    )
-    by_search = spotter.search(archived / "one.pose", few, SpotOptions(threshold=0.0)).spottings
-    for spottings in (by_archive, by_search):
-        assert spottings
-        assert all(spotting.start <= spotting.time <= spotting.end for spotting in spottings)
-
-
 def test_a_new_video_leaves_the_others_alone(spotter: Spotter, archived: Path, tmp_path: Path) -> None:
     first = add_video(spotter, tmp_path, archived / "one.pose")
     before = first.stat().st_mtime_ns, first.read_bytes()

@@ -187,21 +187,6 @@ def test_the_licence_of_weights_is_shown_once(signspot: Call, corner: Path) -> N
     assert line not in signspot(*spot)[2]
 
 
-def test_a_malicious_pickle_is_not_run(signspot: Call, tmp_path: Path) -> None:
-    import pickle
-
-    class Evil:
-        def __reduce__(self) -> tuple[object, tuple[str]]:
-            return Path.touch, (Path(tmp_path / "ran"),)  # type: ignore[return-value]
-
-    (tmp_path / "bsldict_v1.pkl").write_bytes(pickle.dumps(Evil()))
-    code, _, err = signspot("dictionary", "build", tmp_path / "bsldict_v1.pkl", tmp_path / "d")
-    assert code == 1
-    assert "Traceback" not in err
-    assert not (tmp_path / "ran").exists()
-    assert not (tmp_path / "d").exists()
-
-
 def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Call, corner: Path, tmp_path: Path) -> None:
     code, out, err = signspot("convert", corner / "signs", tmp_path / "mine.ecv")
     assert code == 0, err

@@ -62,10 +62,3 @@ def test_recognisers_are_measured_beside_the_nearest_exemplar(
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["classifier"] for row in rows} > {"small"}
     assert signspot("evaluate", "corpus", made, "--recogniser", weights, "--words", "all")[0] == 2
-
-
-def test_a_folder_that_is_no_corpus_is_one_line(signspot: Call, tmp_path: Path) -> None:
-    code, _, err = signspot("evaluate", "corpus", tmp_path)
-    assert code == 1
-    assert "is no corpus: it holds no video" in err
-    assert err.count("\n") == 1

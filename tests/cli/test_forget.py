@@ -104,13 +104,6 @@ def places(kept: Path) -> list[Path]:
     return [kept / "signs", kept / "footage", kept / "run"]
 
 
-def test_nothing_goes_without_a_yes(kept: Path) -> None:
-    before = everything(kept)
-    found = forget("Ann", places(kept))
-    assert len(found) >= 9
-    assert everything(kept) == before
-
-
 def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> None:
     before = everything(kept)
     listed = forget("Ann", places(kept))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from signspot.formats.formats import read_spottings
-from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.writer import write_video
 
 Call = Callable[..., tuple[int, str, str]]
@@ -117,15 +116,6 @@ def test_pictures_of_videos_with_equal_names_are_kept_apart(signspot: Call, desk
     code, _, err = signspot("spot", "mon", "tue", "signs", "apple", *options)
     assert code == 0, err
     assert sorted(path.name for path in desk.glob("*.png")) == ["p-mon-a.png", "p-tue-a.png"]
-
-
-def test_landmarks_of_equal_names_are_kept_apart(signspot: Call, desk: Path) -> None:
-    for day, frames in (("mon", 5), ("tue", 8)):
-        write_video(desk / day / "a.mp4", (np.full((64, 64, 3), 90, np.uint8) for _ in range(frames)), 25)
-    code, _, err = signspot("embed", "--landmarks", "mon/a.mp4", "tue/a.mp4", "--out", "poses")
-    assert code == 0, err
-    lengths = {day: len(open_landmarks(desk / "poses" / day / "a.pose")) for day in ("mon", "tue")}
-    assert lengths == {"mon": 5, "tue": 8}
 
 
 SUFFIXES = (".csv", ".jsonl", ".parquet", ".vtt", ".eaf", ".via.json", ".bobsl.json")

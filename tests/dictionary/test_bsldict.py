@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from signspot.dictionary.bsldict import PUBLIC_ENCODER, _segment, read_bsldict
+from signspot.dictionary.bsldict import PUBLIC_ENCODER, read_bsldict
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.errors import DictionaryError
@@ -202,14 +202,10 @@ def test_numbers_that_an_array_calls_characters_are_refused_in_a_line(tmp_path: 
         open_dictionary(save(tmp_path, data))
 
 
-def test_numbers_beyond_all_measure_are_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [10**400, 1e308])
+def test_numbers_beyond_all_measure_are_none(number: float, tmp_path: Path) -> None:
     data = layout()
     data["videos"]["bbox"] = [[0, 0, 1, 10**400], *data["videos"]["bbox"][1:]]
-    data["videos"]["temp_interval"] = [[0, 10**400], *data["videos"]["temp_interval"][1:]]
+    data["videos"]["temp_interval"] = [[0, number], *data["videos"]["temp_interval"][1:]]
     first = read_bsldict(save(tmp_path, data)).exemplars[0]
     assert (first.bbox, first.segment) == (None, None)
-
-
-def test_a_sign_beyond_any_video_has_no_place() -> None:
-    assert _segment([3, 1e308]) is None
-    assert _segment([3, 20]) == Segment(0.12, 0.84)

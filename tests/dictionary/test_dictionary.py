@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,10 +76,6 @@ class TestParts:
     def test_ids_are_unique(self) -> None:
         with pytest.raises(DictionaryError, match="'x'"):
             Dictionary([Exemplar("a", "x"), Exemplar("b", "x")])
-
-    def test_it_says_what_it_is(self) -> None:
-        assert repr(dictionary("a", "b", "b")) == "Dictionary(2 words, 3 exemplars, 0 problems)"
-        assert Dictionary([], Path("there")).path == Path("there")
 
 
 class TestIds:

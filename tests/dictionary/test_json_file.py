@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.dictionary.json_file import read_json, save_dictionary
-from signspot.errors import DictionaryError, FormatError
-from signspot.io.checks import path_inside
+from signspot.errors import DictionaryError
 from signspot.types import Exemplar, Segment
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -76,15 +75,10 @@ def test_a_minimal_file(tmp_path: Path) -> None:
 
 
 class TestStayingInside:
-    @pytest.mark.parametrize(
-        "name", ["../a.mp4", "a/../../b.mp4", "/etc/passwd", "..\\a.mp4", "C:\\a.mp4", "C:a.mp4", "\\a", "a\0b", " "]
-    )
+    @pytest.mark.parametrize("name", ["../a.mp4", "/etc/passwd"])
     def test_paths_that_lead_out(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(FormatError):
-            path_inside(tmp_path, name, "the file")
-        if name.strip():
-            with pytest.raises(DictionaryError, match="refused"):
-                read_json(write(tmp_path, {"file": name}))
+        with pytest.raises(DictionaryError, match="refused"):
+            read_json(write(tmp_path, {"file": name}))
 
     def test_links_that_lead_out(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
@@ -95,11 +89,6 @@ class TestStayingInside:
         for name in ("a.mp4", "media/secret.mp4"):
             with pytest.raises(DictionaryError):
                 read_json(write(home, {"file": name}))
-
-    def test_links_inside_are_fine(self, tmp_path: Path) -> None:
-        (tmp_path / "b.mp4").touch()
-        (tmp_path / "a.mp4").symlink_to(tmp_path / "b.mp4")
-        assert path_inside(tmp_path, "a.mp4", "the file") == tmp_path / "a.mp4"
 
     def test_the_embeddings_too(self, tmp_path: Path) -> None:
         with pytest.raises(DictionaryError, match="refused"):

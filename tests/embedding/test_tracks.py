@@ -1,7 +1,6 @@
 """Tracks on disk."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from signspot.embedding.tracks import read_arrays, read_track, write_track
-from signspot.errors import FormatError, OutputError, TrackError
+from signspot.errors import FormatError, TrackError
 from signspot.types import Grid, Track
 
 
@@ -54,28 +53,6 @@ def test_missing_foreign_and_damaged_files_are_told_apart(track: Track, tmp_path
         read_track(tmp_path / "cut.safetensors")
 
 
-def test_an_unwritable_place_is_said(track: Track, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError):
-        write_track(track, tmp_path / "file" / "t.safetensors")
-    assert (tmp_path / "file").read_text() == ""
-
-
-def coded(track: Track) -> Track:
-    codes = np.random.default_rng(1).normal(size=(73, 5)).astype(np.float16)
-    return replace(track, codes=codes)
-
-
-def test_frame_codes_are_kept_beside_the_embeddings(track: Track, tmp_path: Path) -> None:
-    made, path = coded(track), tmp_path / "t.safetensors"
-    write_track(made, path)
-    again = read_track(path)
-    assert again.codes is not None
-    assert again.codes.dtype == np.float16
-    assert (again.codes == made.codes).all()
-    assert [file.name for file in tmp_path.iterdir()] == ["t.safetensors"]
-
-
 def test_a_track_has_one_code_per_frame(track: Track) -> None:
     with pytest.raises(TrackError, match="73"):
         replace(track, codes=np.zeros((30, 5), np.float16))
@@ -83,20 +60,6 @@ def test_a_track_has_one_code_per_frame(track: Track) -> None:
     spoilt[7] = np.nan
     with pytest.raises(TrackError, match="1 of 73"):
         replace(track, codes=spoilt)
-
-
-def test_a_track_is_as_readable_as_other_files(track: Track, tmp_path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        path = write_track(track, tmp_path / "t.safetensors")
-    finally:
-        os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
-def test_equal_tracks_are_equal_bytes(track: Track, tmp_path: Path) -> None:
-    paths = [write_track(track, tmp_path / f"{number}.safetensors") for number in range(8)]
-    assert len({path.read_bytes() for path in paths}) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from signspot.errors import FormatError, UnsafeFileError
 from signspot.formats.formats import read_spottings, write
 from signspot.types import LabelSource, Spotting
+from tests.fixtures.pickles import Touch
 
 
 def read(content: object, tmp_path: Path, name: str = "t.bobsl.json") -> list[Spotting]:
@@ -133,11 +134,7 @@ def test_columns_become_spottings(tmp_path: Path, content: object) -> None:
 
 
 def test_a_malicious_pickle_is_refused_and_nothing_runs(tmp_path: Path) -> None:
-    class Evil:
-        def __reduce__(self) -> tuple[object, tuple[Path]]:
-            return Path.touch, (tmp_path / "ran",)
-
-    (tmp_path / "evil.pkl").write_bytes(pickle.dumps({"annot_word": Evil()}))
+    (tmp_path / "evil.pkl").write_bytes(pickle.dumps({"annot_word": Touch(tmp_path / "ran")}))
     with pytest.raises(UnsafeFileError):
         read_spottings(tmp_path / "evil.pkl")
     assert not (tmp_path / "ran").exists()

@@ -58,16 +58,6 @@ def test_answers_decide(tmp_path: Path) -> None:
     assert answer("") == [APPLE]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".eaf", ".vtt", ".bobsl.json", ".parquet", ".via.json"])
-def test_a_no_travels_through_every_format(suffix: str, tmp_path: Path) -> None:
-    (denied,) = edited(tmp_path, lambda project: segment(project)["av"].update({"2": "no"}))
-    write([denied], tmp_path / f"checked{suffix}")
-    assert read_spottings(tmp_path / f"checked{suffix}") == [denied]
-    write([denied], tmp_path / "again.via.json")
-    project = json.loads((tmp_path / "again.via.json").read_text())
-    assert segment(project)["av"]["2"] == "no"
-
-
 def test_a_withdrawn_answer_leaves_the_spotting_to_the_machine(tmp_path: Path) -> None:
     denied = replace(APPLE, source=LabelSource.VERIFIED, decision="no")
     withdrawn = edited(tmp_path, lambda project: segment(project)["av"].update({"2": ""}), denied)

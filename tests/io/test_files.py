@@ -232,11 +232,6 @@ class TestInputsStay:
 
 
 class TestPeoplesFilesStay:
-    def test_what_we_wrote_may_be_written_again(self, tmp_path: Path) -> None:
-        for text in ("first", "second", "third"):
-            write(tmp_path / "a.eaf", text)
-        assert [path.name for path in tmp_path.iterdir()] == ["a.eaf"]
-
     def test_what_a_person_edited_is_refused_and_forced_with_a_backup(self, tmp_path: Path) -> None:
         target = tmp_path / "a.eaf"
         write(target, "ours")

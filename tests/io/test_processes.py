@@ -15,7 +15,6 @@ import pytest
 
 from signspot.errors import EngineError, MissingExtraError, OptionsError, UnknownWordError, VideoError
 from signspot.io.processes import (
-    ATTEMPTS,
     Failure,
     WorkerPool,
     locked,
@@ -25,9 +24,7 @@ from signspot.io.processes import (
 )
 from tests.fixtures.limits import LIMIT, started, wait_until, wait_until_gone
 
-DIES = "__import__('os').kill(__import__('os').getpid(), 9)"
 RAISES = "(_ for _ in ()).throw(__import__('signspot.errors', fromlist=['_']).{error})"
-DIES_ONCE = "__import__('pathlib').Path({mark!r}).exists() or (__import__('pathlib').Path({mark!r}).touch(), {dies})"
 SLEEPS = "__import__('time').sleep(600)"
 TOUCHES = "__import__('pathlib').Path({mark!r}).touch() or {value}"
 WAITS = (  # until another item has made a file
@@ -71,18 +68,6 @@ def test_in_order_no_more_than_a_few_items_wait_for_a_slow_one(pool: WorkerPool,
     assert next(found)[1] == 0
     assert made < 10
     assert [result for _, result in found] == list(range(1, 101))
-
-
-def test_items_are_made_when_a_worker_is_free(pool: WorkerPool) -> None:
-    made = 0
-
-    def items() -> Iterator[str]:
-        nonlocal made
-        for made in range(1, 9):
-            yield str(made)
-
-    for done, _ in enumerate(pool.run(eval, items()), 1):
-        assert made <= done + 2
 
 
 def test_errors_come_back_as_values_whatever_their_constructor_takes(pool: WorkerPool) -> None:
@@ -132,35 +117,12 @@ def test_where_each_must_succeed_the_first_failure_is_raised() -> None:
         list(results(run_each(math.sqrt, [1, -1], 2)))
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_item_tried_again(pool: WorkerPool, tmp_path: Path) -> None:
-    once = [DIES_ONCE.format(mark=str(tmp_path / name), dies=DIES) for name in "ab"]
-    found = dict(pool.run(eval, [once[0], "1", once[1], "2", "3"]))
-    assert found == {once[0]: True, once[1]: True, "1": 1, "2": 2, "3": 3}
-
-
-def test_an_item_that_kills_every_worker_is_named_and_the_rest_is_done(
-    pool: WorkerPool, capfd: pytest.CaptureFixture[str]
-) -> None:
-    found = dict(pool.run(eval, ["1", DIES, "2", "3"]))
-    failure = found.pop(DIES)
-    assert isinstance(failure, Failure)
-    assert failure.message.startswith(f"its worker died {ATTEMPTS} times (killed by SIGKILL)")
-    assert found == {"1": 1, "2": 2, "3": 3}
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_worker_that_dies_while_it_is_idle_is_replaced(pool: WorkerPool) -> None:
     list(pool.run(eval, ["1", "2"]))
     for process in pool.processes:
         os.kill(process, signal.SIGKILL)
         wait_until_gone(process)
     assert dict(pool.run(eval, ["1", "2", "3"])) == {"1": 1, "2": 2, "3": 3}
-
-
-def test_workers_use_one_core_each_and_this_process_as_before(pool: WorkerPool) -> None:
-    ((_, seen),) = pool.run(eval, ["__import__('os').environ['OPENBLAS_NUM_THREADS']"])
-    assert seen == "1"
-    assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
 def test_workers_have_the_environment_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,12 +62,6 @@ def test_stderr_stays_empty(noise):
     assert (run.stdout, run.stderr) == ("12\n", "")
 
 
-def test_what_is_no_video_is_an_error(tmp_path):
-    (tmp_path / "a.mp4").write_text("words")
-    with pytest.raises(NotAVideoError):
-        estimate_landmarks(tmp_path / "a.mp4")
-
-
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_many_videos_and_a_bad_one(noise, tmp_path, workers):
     (tmp_path / "bad.mp4").write_text("words")

@@ -14,8 +14,6 @@ from signspot.landmarks.features import (
     JOINTS,
     LEFT_HAND,
     RIGHT_HAND,
-    VERSION,
-    WRISTS,
     FeatureStream,
     at_positions,
     features,
@@ -24,7 +22,6 @@ from signspot.landmarks.features import (
     motion_time,
 )
 from signspot.landmarks.landmarks import Landmarks, concatenate
-from signspot.models import landmark_geometry
 
 
 def replaced(landmarks: Landmarks, **parts) -> Landmarks:
@@ -41,12 +38,6 @@ def still(frames: int, size=(200, 100)) -> Landmarks:
     nothing = np.full((frames, 21, 3), np.nan)
     right = np.tile(np.float32([0.25, 0.4, -0.02]), (frames, 21, 1))
     return Landmarks(body, nothing, right, np.full((frames, 60, 3), np.nan), np.arange(frames) / 25, size)
-
-
-def test_encoders_are_for_the_features_that_are_made():
-    assert landmark_geometry.FEATURES == VERSION
-    assert (landmark_geometry.LEFT_WRIST, landmark_geometry.RIGHT_WRIST) == WRISTS
-    assert (landmark_geometry.LEFT_HAND, landmark_geometry.RIGHT_HAND) == (LEFT_HAND, RIGHT_HAND)
 
 
 def test_values_worked_by_hand():

@@ -10,7 +10,7 @@ from pose_format import Pose
 from pose_format.numpy import NumPyPoseBody
 from pose_format.pose_header import PoseHeader, PoseHeaderComponent, PoseHeaderDimensions
 
-from signspot.errors import FormatError, LandmarksError, OutputError
+from signspot.errors import FormatError, LandmarksError
 from signspot.landmarks.landmarks import FACE_POINTS, concatenate
 from signspot.landmarks.pose_file import (
     BODY_NAMES,
@@ -229,9 +229,3 @@ def test_nothing_and_mixed_images_are_refused(tmp_path, make_signing):
         with pytest.raises(LandmarksError):
             writer.add(make_signing(3, size=(5, 5)))
     assert len(open_landmarks(tmp_path / "a.pose")) == 3
-
-
-def test_an_unwritable_place_is_an_output_error(tmp_path, make_signing):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError):
-        write_landmarks(make_signing(2), tmp_path / "file" / "a.pose")

@@ -233,16 +233,6 @@ def test_a_set_asks_for_one_match_and_the_figure_for_one_of_each_word() -> None:
     assert watch_read_lookup(astray, 0.05, "section").item() < watch_read_lookup(astray, 0.05, "appendix").item()
 
 
-def test_with_one_clip_and_one_word_each_the_figure_is_the_appendix() -> None:
-    batch = batch_of(
-        [(0, 0, FRIEND), (80, 0, -1), (200, 1, LANGUAGE), (250, 1, -1)],
-        [(0, 0, FRIEND, True), (90, 0, NAME, False), (180, 1, LANGUAGE, True), (270, 1, SPEAK, False)],
-    )
-    figure, appendix, section = (watch_read_lookup(batch, 0.5, b).item() for b in ("figure", "appendix", "section"))
-    assert figure == pytest.approx(appendix)
-    assert section != pytest.approx(appendix)
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("bags", ["section", "figure"])
 def test_bags_of_sets_equal_slow_loops(seed: int, bags: Bags) -> None:

@@ -129,16 +129,6 @@ def curve_of(hits: Hits, truths: int, hours: float = 0.5) -> DetectionCurve:
     return make_curve(scores, overlaps, matched.astype(bool), truths=truths, hours=hours)
 
 
-@given(HITS, st.integers(0, 4))
-def test_average_precision_as_if_by_threshold(hits: Hits, missed: int) -> None:
-    truths = sum(found for _, found, _ in hits) + missed
-    measured = curve_of(hits, truths).average_precision
-    if truths:
-        assert measured == pytest.approx(slow_average_precision([(score, found) for score, found, _ in hits], truths))
-    else:
-        assert math.isnan(measured)
-
-
 @given(HITS, st.integers(0, 4), st.sampled_from([0.0, 0.1, 0.3, 0.4, 0.9, 1.0]))
 def test_one_threshold_counted_plainly(hits: Hits, missed: int, threshold: float) -> None:
     truths = sum(found for _, found, _ in hits) + missed

@@ -21,28 +21,9 @@ from signspot.models.inception import (
     SelfGate,
     WindowEmbedder,
     fold_batch_norm,
-    pad_same,
     same_padding,
 )
 from signspot.models.registry import build
-
-
-@pytest.mark.parametrize(
-    ("size", "kernel", "stride", "expected"),
-    [
-        (16, 7, 2, (2, 3)),
-        (15, 7, 2, (3, 3)),
-        (224, 7, 2, (2, 3)),
-        (112, 3, 2, (0, 1)),
-        (7, 3, 2, (1, 1)),
-        (8, 3, 1, (1, 1)),
-        (4, 2, 2, (0, 0)),
-        (5, 2, 2, (0, 1)),
-        (9, 1, 1, (0, 0)),
-    ],
-)
-def test_padding_of_named_sizes(size, kernel, stride, expected):
-    assert same_padding(size, kernel, stride) == expected
 
 
 @given(size=st.integers(1, 300), kernel=st.integers(1, 7), stride=st.integers(1, 3))
@@ -51,14 +32,6 @@ def test_padding_gives_one_output_a_stride_and_the_extra_zero_goes_last(size, ke
     assert after - before in (0, 1)
     if kernel >= stride:
         assert (size + before + after - kernel) // stride + 1 == math.ceil(size / stride)
-
-
-def test_axes_are_padded_by_their_own_kernels():
-    padded = pad_same(torch.ones(1, 1, 4, 6, 7), (3, 1, 7), (1, 1, 2))
-    assert padded.shape == (1, 1, 6, 6, 13)
-    assert padded.sum() == 4 * 6 * 7
-    assert padded[0, 0, 0].sum() == 0
-    assert padded[0, 0, 5].sum() == 0
 
 
 def test_max_pool_pads_with_zeros_not_with_minus_infinity():
@@ -174,12 +147,6 @@ def test_pads_odd_sizes_as_the_public_network(i3d, public_i3d, size):
     with torch.inference_mode():
         expected = slow_i3d(clips, public_i3d).mean(dim=(2, 3, 4))
         assert_alike(i3d(clips), expected)
-
-
-def test_a_clip_does_not_see_its_neighbours_in_the_batch(i3d):
-    clips = torch.rand(2, 3, 16, 32, 32) - 0.5
-    with torch.inference_mode():
-        assert_alike(i3d(clips)[1:], i3d(clips[1:]))
 
 
 @pytest.mark.parametrize("name", ["i3d", "s3d"])

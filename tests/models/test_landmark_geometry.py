@@ -15,6 +15,7 @@ def right_hand(seed=0):
 
 
 def test_layout_is_that_of_the_landmark_features():
+    assert geometry.FEATURES == features.VERSION
     assert (geometry.JOINTS, geometry.CHANNELS) == (features.JOINTS, features.CHANNELS)
     assert geometry.LEFT_HAND == features.LEFT_HAND
     assert geometry.RIGHT_HAND == features.RIGHT_HAND

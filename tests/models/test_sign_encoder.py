@@ -106,12 +106,6 @@ def test_a_domain_is_never_forgotten(name, seeded):
     torch.testing.assert_close(windows["dictionary"], dictionary[0], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this computer has the device")
-def test_a_device_that_is_not_there_is_refused_in_one_line(small):
-    with pytest.raises(OptionsError, match="'cuda'"):
-        make_encoder("a", small).to("cuda")
-
-
 @pytest.fixture
 def small(seeded):
     return seeded("landmark", width=16, hand_width=8, part_width=8, last_width=16, features=32, hidden=16, dimension=8)
@@ -157,14 +151,8 @@ def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
     assert encoder.card["licence"] == "CC0"
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "changed"),
-    [
-        ("i3d", {"frames": 8, "image_size": 32, "width": 0.1}, {"motion": True}),
-        ("s3d", {"frames": 8, "image_size": 32, "width": 0.1}, {"motion": True}),
-    ],
-)
-def test_the_hash_depends_on_settings_that_are_no_weights(name, options, changed):
-    one, other = (build(name, **{**options, **more}, mlp=False) for more in ({}, changed))
+@pytest.mark.parametrize("name", ["i3d", "s3d"])
+def test_the_hash_depends_on_settings_that_are_no_weights(name):
+    one, other = (build(name, frames=8, image_size=32, width=0.1, motion=on, mlp=False) for on in (False, True))
     other.load_state_dict(one.state_dict())
     assert content_hash(one, one.contract()) != content_hash(other, other.contract())

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from signspot.spotting.false_alarms import CurveScale, PeakDistribution, WordFalseAlarms, own_weight, shift_between
 from signspot.spotting.matching import strength
 
-UNIT = CurveScale(-1.0, 0.1)  # a normalised score of z is a strength of z / 10 - 1
-
 
 def exponential(seed: int, peaks: int = 40_000) -> PeakDistribution:
     """Peaks whose values fall by e for every 0.05, of 200 decoys in half an hour."""

@@ -4,7 +4,6 @@ import itertools
 import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,7 +13,6 @@ import torch
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
-from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
@@ -354,13 +352,3 @@ def test_an_isolated_sign_is_identified(spotter: Spotter, gallery: Gallery, stre
     turned = spotter.identify(stretch.exemplars["apple"].mirrored(), gallery, top=1)
     assert (turned[0].word, turned[0].mirrored) == ("apple", True)
     assert spotter.identify(stretch.exemplars["apple"], gallery, 2, SpotOptions(match="embedding"))[0].word == "apple"
-
-
-def test_an_encoder_of_frame_codes_survives_its_file(coder_encoder: Encoder, tmp_path: Path) -> None:
-    saved = save_encoder(coder_encoder, tmp_path / "plain.safetensors")
-    again = load_encoder(tmp_path / "plain.safetensors")
-    assert (again.hash, again.contract) == (saved.hash, coder_encoder.contract)
-    decoys, before = decoys_of(again), decoys_of(coder_encoder)
-    assert decoys is not None
-    assert before is not None
-    assert np.array_equal(decoys.codes, before.codes)

@@ -154,9 +154,3 @@ class TestEveryFormat:
             read("a.vtt", "Once upon a time")
         with pytest.raises(FormatError):
             read_subtitles(tmp_path / "none.vtt")
-
-    def test_it_is_a_sequence(self, read: Read) -> None:
-        found = read("a.srt", as_srt([Subtitle(1, 2, "a"), Subtitle(3, 4, "b")]))
-        assert found[-1] == Subtitle(3, 4, "b")
-        assert found[:1] == (Subtitle(1, 2, "a"),)
-        assert Subtitle(1, 2, "a") in found

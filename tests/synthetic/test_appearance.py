@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
-from signspot_synthetic.render.appearance import CLOTHES_COLOURS, SKIN_TONES, colour_distance, make_appearance, wearable
+from signspot_synthetic.render.appearance import CLOTHES_COLOURS, SKIN_TONES, colour_distance, make_appearance
 
 
 @settings(max_examples=60, deadline=None)
@@ -40,12 +40,6 @@ def test_a_given_skin_tone_changes_nothing_that_does_not_depend_on_it():
         drawn.sleeves,
         drawn.build,
     )
-
-
-def test_brown_skin_never_wears_red_and_light_skin_may():
-    red = (176, 62, 48)
-    assert red in wearable(SKIN_TONES[0])
-    assert not any(red in wearable(tone) for tone in SKIN_TONES[4:])
 
 
 def test_the_distance_of_colours_is_that_of_cie_lab():

@@ -88,13 +88,6 @@ def test_dictionary_signs_begin_and_end_at_rest_and_last_about_56_frames():
     assert np.mean(lengths) > np.mean(moving) + 8
 
 
-def test_segments_are_in_order_and_within_the_motion():
-    ends = [0.0, *(s.end for s in SEGMENTS)]
-    assert len(SEGMENTS) == len(SIGNS)
-    assert all(end < s.start for end, s in zip(ends, SEGMENTS, strict=False))
-    assert SEGMENTS[-1].end < len(STREAM) / STREAM.fps
-
-
 def test_bones_keep_their_length_through_everything():
     build = SIGNERS[1].proportions
     body = STREAM.body

@@ -7,7 +7,6 @@ import pytest
 from signspot.cli.train import training_kinds
 from signspot.errors import OptionsError
 from signspot.training.configuration import read_training
-from signspot.training.item_batches import EmbeddingConfig
 
 KINDS = training_kinds()
 
@@ -64,13 +63,6 @@ def test_toml_is_read_with_its_parts(tmp_path: Path) -> None:
     path.write_text('kind = "embedding"\n[batch]\nitem = 32\n')
     with pytest.raises(OptionsError, match=r"unknown key 'item' in .*\[batch\]\. Did you mean 'items'\?"):
         read_training(path, KINDS)
-
-
-def test_impossible_values_are_named() -> None:
-    with pytest.raises(OptionsError, match="no loss 'softmax'. There are: classification, info_nce"):  # noqa: RUF043
-        EmbeddingConfig(loss="softmax")  # type: ignore[arg-type]
-    with pytest.raises(OptionsError, match="temperature must be above 0; got 0"):
-        EmbeddingConfig(temperature=0)
 
 
 def test_overrides_take_the_place_of_values(tmp_path: Path) -> None:

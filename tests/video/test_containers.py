@@ -89,7 +89,7 @@ def test_a_playlist_opens_nothing_else(tmp_path):
     assert "not a video" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", ["data:a.ts", "http:/localhost/a.ts", "concat:a.ts|b.ts"])
+@pytest.mark.parametrize("name", ["data:a.ts", "http:/localhost/a.ts", "concat:a.ts|b.ts", "concat:a|ü%03d.ts"])
 def test_a_path_is_never_a_protocol(tmp_path, make_video, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

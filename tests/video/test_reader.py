@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from signspot.errors import EmptyVideoError, OptionsError, VideoError
 from signspot.types import Segment
-from signspot.video.clock import Clock
 from signspot.video.probing import probe
 from signspot.video.reader import RgbConverter, fitted, open_video, timed_frames
 
@@ -207,13 +206,6 @@ def test_closing_ends_readings(tmp_path, make_video):
         video.frames()
 
 
-def test_a_path_is_never_a_protocol(tmp_path, make_video, monkeypatch, number):
-    make_video(tmp_path / "v.mp4", frames=2).rename(tmp_path / "concat:a|ü%03d.mp4")
-    monkeypatch.chdir(tmp_path)
-    with open_video("concat:a|ü%03d.mp4") as video:
-        assert len(list(video.frames())) == 2
-
-
 def test_a_gap_in_the_data_is_told_and_the_rest_is_read(tmp_path, make_video, caplog, number):
     path = make_video(tmp_path / "v.ts", frames=200)
     data = bytearray(path.read_bytes())
@@ -244,13 +236,6 @@ def test_times_do_not_depend_on_where_reading_starts(tmp_path, make_video):
         assert part[0] <= start
 
 
-def test_clock_and_origin_agree_for_every_kind(any_video):
-    source = probe(any_video)
-    first = next(timed_frames(source))
-    assert Clock(source.timing, source.info.path).timed(first.picture).time == first.time
-    assert abs(first.time) < 1e-6
-
-
 def test_memory_does_not_grow_with_length(tmp_path, make_video):
     program = (
         "import resource, sys; from signspot.video.reader import open_video\n"
@@ -276,12 +261,3 @@ def test_fitted_keeps_the_aspect_within_a_pixel(width, height, side):
     scale = max(new_width, new_height) / max(width, height)
     assert abs(new_width - width * scale) <= 1
     assert abs(new_height - height * scale) <= 1
-
-
-def test_no_limit_is_no_change():
-    assert fitted(7680, 4320, None) == (7680, 4320)
-
-
-def test_a_limit_is_at_least_one_pixel():
-    with pytest.raises(OptionsError, match="got -3"):
-        fitted(64, 64, -3)

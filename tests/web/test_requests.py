@@ -296,23 +296,6 @@ def test_two_queues_of_one_name_export_labels_of_their_own(fresh: Server) -> Non
     assert confidences == {"yes": 1.0, "no": 0.0}
 
 
-def test_the_list_of_queues_tells_how_much_is_decided(server: Server) -> None:
-    rows = [{"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}] * 7
-    assert server.ask("POST", "/api/queues", {"name": "seven", "rows": rows}).status == 200
-    text = server.ask("GET", "/verify", Accept_Language="en").text
-    assert "0 of 7 decided" in text
-    assert "built-in" not in text
-
-
-def test_comparisons(server: Server, material: Path) -> None:
-    groups = server.ask("GET", "/api/variants/dictionary?word=river").json
-    assert sorted(name for group in groups for name in group["exemplars"]) == ["river/river", "river/video"]
-    assert server.ask("GET", "/api/faux-amis?dictionary=dictionary&other=dictionary").status == 200
-    pose = (material / "dictionary" / "river" / "river.pose").read_bytes()
-    feedback = server.ask("PUT", "/api/feedback?dictionary=dictionary&word=river&name=me.pose", pose).json
-    assert (feedback["word"], feedback["rank"]) == ("river", 1)
-
-
 def test_a_plain_folder_gets_the_new_word_and_no_other(fresh: Server, material: Path) -> None:
     words = set(open_dictionary(fresh.folder / "dictionary"))
     pose = (fresh.folder / "dictionary" / "apple" / "apple.pose").read_bytes()

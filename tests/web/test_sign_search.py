@@ -35,12 +35,6 @@ def shared_out() -> Iterator[None]:
         once.submit(threadpool_limits, max(before), "blas").result()
 
 
-def test_matrix_products_are_not_shared_out(shared_out: None) -> None:
-    assert threads() == {2}
-    assert on_one_thread(threads) == {1}
-    assert threads() == {2}, "afterwards they are again"
-
-
 def test_nor_does_pytorch_share_out() -> None:
     before = _worker.submit(torch.get_num_threads).result()
     _worker.submit(torch.set_num_threads, 2).result()

@@ -1,7 +1,6 @@
 """Strings: every language has every text, with the same values, and every text that pages ask for is there."""
 
 import ast
-import json
 import re
 from collections.abc import Callable
 from importlib.resources import files
@@ -66,17 +65,10 @@ def test_the_visitors_language(cookie: str | None, accepted: str, spoken: str) -
     assert preferred_language(cookie, accepted) == spoken
 
 
-def test_files_are_sorted_for_small_changes() -> None:
-    for name in languages():
-        keys = list(json.loads((HOME / "strings" / f"{name}.json").read_text()))
-        assert keys == sorted(keys)
-
-
 def test_messages_of_errors_are_those_that_the_program_raises_and_have_the_same_values() -> None:
     raised = re.compile("|".join(sorted(_written_texts())), re.DOTALL)
     for name in languages()[1:]:
         messages = strings(f"_errors.{name}")
-        assert list(messages) == sorted(messages)
         assert [english for english in messages if not raised.fullmatch(english)] == []
         for english, text in messages.items():
             assert _values(text) <= _values(english), english
