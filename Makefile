@@ -13,7 +13,7 @@
 #   make screenshots  every page of the workbench at 1200 and 400 pixels, into build/screenshots/pages; some into docs/images/
 #   make attack      mutated files, hostile media, killed commands and an attacked server; ATTACK=--quick: a few of each
 #   make sbom        every distribution that is installed with signspot, and its licence, into build/dependencies.md
-#   make bench       speed and memory, as ratios, into docs/reference/benchmarks.md
+#   make bench       speed and memory, as ratios, into experiments/results/benchmarks.md
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin

@@ -1,4 +1,4 @@
-"""Run all benchmarks, print them, and write docs/reference/benchmarks.md: `make bench`."""
+"""Run all benchmarks, print them, and write experiments/results/benchmarks.md: `make bench`."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ from benchmarks.trunks import trunk_rows
 from signspot.io.files import atomic_write
 
 LONG = ("compiling",)  # which takes minutes, and is measured only where it is named
-PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
+PAGE = ROOT / "experiments" / "results" / "benchmarks.md"
 BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "synthetic": synthetic_rows,
     "loss": loss_rows,
@@ -79,7 +79,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, help="these alone; the page is not written")
     parser.add_argument("--long", type=int, help="seconds of the longer video, a multiple of 40 (default: 40)")
     parser.add_argument("--json", action="store_true", help="print the rows for machines")
-    parser.add_argument("--out", type=Path, help="where the page goes (default: docs/reference/benchmarks.md)")
+    parser.add_argument("--out", type=Path, help="where the page goes (default: experiments/results/benchmarks.md)")
     return parser.parse_args()
 
 

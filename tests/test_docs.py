@@ -114,6 +114,8 @@ class TestEveryPage:
     def test_python_names_exist(self, page: Path) -> None:
         for code in blocks(page, "python"):
             check_names(parsed(code))
+        for name in re.findall(r"`(signspot(?:_synthetic)?(?:\.\w+)+)`", prose(page)):
+            assert is_importable(name), f"there is no {name}"
 
     def test_no_path_of_one_machine(self, page: Path) -> None:
         assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8"))
@@ -177,6 +179,14 @@ def check_path(path: str, line: str) -> None:
 
 def options_of(command: Any) -> set[str]:
     return {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
+
+
+def is_importable(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(import_module(module), attribute) or bool(import_module(name))
+    except ImportError:
+        return False
 
 
 def check_names(tree: ast.Module) -> None:
