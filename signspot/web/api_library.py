@@ -211,6 +211,7 @@ class JobRequest(BaseModel):
     name: str = Field(default="", max_length=80)
     words: list[str] = []
     language: str = "en"
+    confirmed: bool = True  # annotate: signs that people confirmed are further exemplars
     steps: int = Field(default=150, ge=1, le=5000)
 
 
@@ -231,7 +232,7 @@ def add_job(request: JobRequest, bench: OpenWorkbench) -> dict[str, str]:
     name = file_name(request.name or request.kind)
     spec: dict[str, Any] = {"dictionary": request.dictionary, "name": name}
     if request.kind == "annotate":
-        spec |= {"words": sorted(request.words), "language": request.language}
+        spec |= {"words": sorted(request.words), "language": request.language, "confirmed": request.confirmed}
     else:
         spec |= {"steps": request.steps}
     return {"id": bench.jobs.add(request.kind, name, spec)}

@@ -31,14 +31,19 @@ def complete(dictionary: str, bench: OpenWorkbench, q: str = "") -> dict[str, An
 
 @router.get("/spot/{video:path}")
 def spot(
-    video: str, dictionary: str, bench: OpenWorkbench, word: Annotated[list[str] | None, Query()] = None
+    video: str,
+    dictionary: str,
+    bench: OpenWorkbench,
+    word: Annotated[list[str] | None, Query()] = None,
+    confirmed: bool = True,
 ) -> dict[str, Any]:
     """Search a video for words of a dictionary; without a word, for all of them.
 
     Up to six words come with the curve of every exemplar and every peak, so that a page can move the threshold; more
-    words come with the spottings above their default thresholds.
+    words come with the spottings above their default thresholds. With `confirmed`, signs that people confirmed in
+    queues of the dictionary are further exemplars.
     """
-    return bench.searcher.search(bench.folder.video(video), dictionary, word or [])
+    return bench.searcher.search(bench.folder.video(video), dictionary, word or [], confirmed=confirmed)
 
 
 @router.get("/alignment/{video:path}")

@@ -19,6 +19,7 @@ from signspot.io.progress import silent
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar, Segment, Spotting
 from signspot.web import uploads
+from signspot.web.verification import place_of
 from signspot.web.workbench import Workbench
 from signspot.web.worker import cut_video
 
@@ -221,7 +222,7 @@ def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) ->
     sources = {exemplar.source for exemplar in bench.searcher.dictionary(name).exemplars}
     ids: list[str] = []
     for spotting in spottings:
-        source = f"{spotting.video}, {spotting.start:.2f}-{spotting.end:.2f} s, verified"
+        source = place_of(spotting)
         if spotting.decision != "yes" or source in sources or len(ids) == _MOST_ADDED:
             continue
         sources.add(source)

@@ -31,8 +31,9 @@ from signspot.errors import FormatError, OptionsError
 from signspot.formats.rows import from_row
 from signspot.io.checks import check_int, check_span, check_text, check_time, parse_json, quoted
 from signspot.types import Decision as PlainDecision
-from signspot.types import LabelSource, Spotting
+from signspot.types import Exemplar, LabelSource, Spotting
 from signspot.web import tables
+from signspot.web.folder import ServedFolder
 
 T = TypeVar("T")
 Answer = Literal["yes", "no", "unsure", "variant", "word"]
@@ -277,6 +278,21 @@ class Queues:
             query = query.where(tables.decisions.c.withdrawn.is_(None))
         return [_decision(row) for row in self._database.rows(query, 1000)]
 
+    def confirmed(self, dictionary: str) -> list[Spotting]:
+        """The signs that people agree are their words, in all queues of a dictionary; each once."""
+        items, table = tables.items, tables.decisions
+        here = select(tables.queues.c.id).where(tables.queues.c.dictionary == dictionary)
+        standing = and_(table.c.queue.in_(here), table.c.withdrawn.is_(None))
+        given: dict[str, list[Decision]] = {}
+        for row in self._database.rows(select(table).where(standing).order_by(table.c.at), 1000):
+            given.setdefault(row["queue"], []).append(_decision(row))
+        decided = exists().where(and_(standing, table.c.queue == items.c.queue, table.c.item == items.c.item))
+        asked: dict[str, list[Item]] = {}
+        for row in self._database.rows(select(items).where(decided).order_by(items.c.item), 1000):
+            asked.setdefault(row["queue"], []).append(_item(row))
+        signs = (sign for queue in asked for _, _, sign in verified(asked[queue], given[queue]))
+        return list({(sign.word, place_of(sign)): sign for sign in signs if sign.decision == "yes"}.values())
+
     def verified_videos(self) -> dict[str, tuple[int, int]]:
         """Of each video: how many of its spottings are in queues, and how many of them are decided."""
 
@@ -397,6 +413,30 @@ def verified(items: Iterable[Item], decisions: Sequence[Decision]) -> Iterator[t
         if named is not None and agreed == "no":
             right = replace(spotting, word=named.word, decision="yes", exemplar="", variant="", score=1.0)
             yield item, given, right
+
+
+def place_of(confirmed: Spotting) -> str:
+    """Where a confirmed sign is, which a dictionary names as the source of what was cut out there."""
+    return f"{confirmed.video}, {confirmed.start:.2f}-{confirmed.end:.2f} s, verified"
+
+
+def confirmed_exemplars(
+    queues: Queues, folder: ServedFolder, dictionary: str, known: Iterable[Exemplar]
+) -> list[Exemplar]:
+    """Signs that people confirmed in queues of a dictionary, as further exemplars, apart from its own.
+
+    Args:
+        queues: with their decisions.
+        folder: that has the videos; signs in videos that are gone are left out.
+        dictionary: its name.
+        known: the exemplars that it has; what was cut out of a video for it is no further one.
+    """
+    sources, videos = {exemplar.source for exemplar in known}, folder.listing().videos
+    return [
+        replace(sign.as_exemplar(), id=f"{sign.video}@{sign.start:.2f}", path=videos[sign.video].source)
+        for sign in queues.confirmed(dictionary)
+        if sign.video in videos and place_of(sign) not in sources
+    ]
 
 
 _Z = 1.959964  # of a 95 % interval

@@ -38,7 +38,7 @@ from signspot.spotting.spotter import Spotter, load
 from signspot.spotting.track_search import SearchResult
 from signspot.types import Exemplar, Segment, Spotting, Track
 from signspot.web.folder import ServedFolder, VideoFile
-from signspot.web.verification import Queues
+from signspot.web.verification import Queues, confirmed_exemplars
 from signspot.web.worker import Worker, cache_landmarks, embed_exemplars, embed_video, estimate
 
 _MOST_EXEMPLARS = 24  # of a word whose curves are sent
@@ -92,6 +92,7 @@ class Searcher:
 
     folder: ServedFolder
     worker: Worker
+    queues: Queues  # whose confirmed signs are further exemplars
     encoder: str | None = None  # name or file; None: the shipped one
     device: str = "cpu"  # where it runs
     _dictionaries: _RecentResults = field(default_factory=_RecentResults, init=False)
@@ -126,15 +127,18 @@ class Searcher:
         dictionary: Dictionary | None = self._dictionaries.get((name, _stamp(self.folder.dictionary(name))))
         return dictionary
 
+    def confirmed(self, dictionary: str) -> list[Exemplar]:
+        """Signs that people confirmed in queues of a dictionary: further exemplars, apart from its own."""
+        return confirmed_exemplars(self.queues, self.folder, dictionary, self.dictionary(dictionary).exemplars)
+
     def exemplar(self, dictionary: str, name: str) -> Exemplar:
-        """An exemplar whose file really lies in the served folders.
+        """An exemplar, or a confirmed sign, whose file really lies in the served folders.
 
         Raises:
             FormatError: there is none of this id, or a link leads elsewhere.
         """
-        exemplar = next(
-            (candidate for candidate in self.dictionary(dictionary).exemplars if candidate.id == name), None
-        )
+        own = {exemplar.id: exemplar for exemplar in self.dictionary(dictionary).exemplars}
+        exemplar = own.get(name) or {other.id: other for other in self.confirmed(dictionary)}.get(name)
         if exemplar is None:
             raise FormatError(f"there is no exemplar '{name}' in '{dictionary}'")
         if exemplar.path is not None and not self.folder.contains(exemplar.path):
@@ -210,15 +214,18 @@ class Searcher:
             self._tracks.put(key, cached)
         return cached
 
-    def gallery(self, dictionary: str, words: Sequence[str]) -> Gallery:
-        """The exemplars of words of a dictionary, or of all of it, embedded."""
+    def gallery(self, dictionary: str, words: Sequence[str], further: Sequence[Exemplar] = ()) -> Gallery:
+        """The exemplars of words of a dictionary, or of all of it, embedded; with those further ones of its words."""
         opened = self.dictionary(dictionary)
         spelled = tuple(dict.fromkeys(spelling for word in words for spelling in opened.resolve(word)))
-        key = dictionary, _stamp(self.folder.dictionary(dictionary)), spelled
+        wanted = spelled or tuple(opened)
+        added = tuple(exemplar for exemplar in further if exemplar.word in wanted)
+        key = dictionary, _stamp(self.folder.dictionary(dictionary)), spelled, added
         cached: Gallery | None = self._galleries.get(key)
         if cached is None:
             with self._busy:
-                cached = self.spotter.gallery(self._readable([e for word in (spelled or opened) for e in opened[word]]))
+                exemplars = [exemplar for word in wanted for exemplar in opened[word]]
+                cached = self.spotter.gallery(self._readable([*exemplars, *added]))
             self._galleries.put(key, cached)
         return cached
 
@@ -255,13 +262,19 @@ class Searcher:
             if not self.has_landmarks(path):
                 raise OutputError(f"the landmarks of {path.name} cannot be written to the cache folder {cache}")
 
-    def search(self, video: VideoFile, dictionary: str, words: Sequence[str]) -> dict[str, Any]:
-        """Search a video for words, or for all words of a dictionary if none is given; as `as_json` describes it."""
-        key = video.name, video.changed, dictionary, _stamp(self.folder.dictionary(dictionary)), tuple(words)
+    def search(
+        self, video: VideoFile, dictionary: str, words: Sequence[str], *, confirmed: bool = True
+    ) -> dict[str, Any]:
+        """Search a video for words, or for all words of a dictionary if none is given; as `as_json` describes it.
+
+        With `confirmed`, signs that people confirmed are further exemplars.
+        """
+        further = tuple(self.confirmed(dictionary)) if confirmed else ()
+        key = video.name, video.changed, dictionary, _stamp(self.folder.dictionary(dictionary)), tuple(words), further
         cached: dict[str, Any] | None = self._results.get(key)
         if cached is None:
             with self._busy:
-                result = self.search_track(self.track(video), self.gallery(dictionary, words))
+                result = self.search_track(self.track(video), self.gallery(dictionary, words, further))
             cached = self.as_json(result, video.name, dictionary)
             self._results.put(key, cached)
         return cached
@@ -327,7 +340,8 @@ class Searcher:
         self, video: VideoFile, dictionary: str, exemplar: str, span: Segment, *, mirrored: bool
     ) -> list[float]:
         """The position in an exemplar, from 0 to 1, for each frame of a segment of a video; two numbers: linear."""
-        track, gallery = self.track(video), self.gallery(dictionary, [self.exemplar(dictionary, exemplar).word])
+        track, shown = self.track(video), self.exemplar(dictionary, exemplar)
+        gallery = self.gallery(dictionary, [shown.word], self.confirmed(dictionary))
         rows = [
             row
             for row, (candidate, flag) in enumerate(map(gallery.exemplar, range(len(gallery.rows))))

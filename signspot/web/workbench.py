@@ -74,9 +74,10 @@ class Workbench:
         database = open_database(options.database, folder.state)
         settings = JobSettings(str(folder.root), options.database, options.encoder, options.device)
         worker = Worker()
-        searcher = Searcher(folder, worker, options.encoder, options.device)
+        queues = Queues(database)
+        searcher = Searcher(folder, worker, queues, options.encoder, options.device)
         media = Media(folder.state / MEDIA_FOLDER, searcher, worker)
-        parts = Queues(database), Signs(database), Jobs(database, settings), States(searcher), Recordings(), media
+        parts = queues, Signs(database), Jobs(database, settings), States(searcher), Recordings(), media
         return cls(options, folder, database, worker, searcher, *parts, holistic)
 
     def close(self) -> None:

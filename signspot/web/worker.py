@@ -307,14 +307,20 @@ def _prepare(work: _Job, spec: Mapping[str, Any]) -> str:
 
 
 def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
-    """An annotation run of the whole folder, as `signspot annotate` makes it."""
+    """An annotation run of the whole folder, as `signspot annotate` makes it, with the signs that people confirmed."""
     from signspot.annotation.run import AnnotationJob, annotate
     from signspot.annotation.run_options import AnnotateOptions
+    from signspot.dictionary.opening import open_dictionary
     from signspot.io.processes import WorkerPool
+    from signspot.web.verification import Queues, confirmed_exemplars
 
     out = work.folder.new_file(f"{RUNS}/{spec['name']}", "the run")
     out.mkdir(parents=True, exist_ok=True)
-    settings, dictionary = work.settings, work.folder.dictionary(spec["dictionary"])
+    settings, dictionary = work.settings, open_dictionary(work.folder.dictionary(spec["dictionary"]))
+    if spec.get("confirmed", True):
+        own = dictionary.exemplars
+        further = confirmed_exemplars(Queues(work.database), work.folder, spec["dictionary"], own)
+        dictionary = dictionary.with_exemplars([*own, *(sign for sign in further if sign.word in dictionary)])
     job = AnnotationJob(
         work.folder.root,
         dictionary,

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from starlette.requests import Request
 
+from signspot.annotation.spottings import spottings
+from signspot.annotation.store import open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.json_file import save_dictionary
@@ -29,6 +31,7 @@ from signspot.types import LabelSource, Segment
 from signspot.web import dictionary_changes
 from signspot.web.server import create_app
 from signspot.web.workbench import Workbench, WorkbenchOptions
+from tests.fixtures.limits import wait_until
 
 from .conftest import Server
 
@@ -279,6 +282,54 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     added = next(label for label in open_dictionary(fresh.folder / "dictionary")["river"] if label.id == added[0])
     assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
     assert fresh.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
+    answer = fresh.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json["words"][0]
+    assert "news.mp4@0.60" not in {shown["id"] for shown in answer["exemplars"]}, "it is not counted twice"
+
+
+def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server) -> None:
+    """Apart from the dictionary, whose files stay as they are; a search may do without them, and so may a run."""
+    address = "/api/spot/news.mp4?dictionary=dictionary&word=river"
+
+    def river(query: str = "") -> tuple[list[str], float]:
+        word = fresh.ask("GET", address + query).json["words"][0]
+        best = max(word["hits"], key=lambda hit: hit["score"])
+        return [exemplar["id"] for exemplar in word["exemplars"]], best["score"]
+
+    own, before = river()
+    hit = max(fresh.ask("GET", address).json["words"][0]["hits"], key=lambda hit: hit["score"])
+    row = {"word": "river", "video": "news.mp4", **{name: hit[name] for name in ("time", "start", "end", "score")}}
+    gone = {**row, "video": "gone.mp4"}
+    wanted = {
+        "name": "q",
+        "dictionary": "dictionary",
+        "rows": [row, {**row, "start": max(0.0, row["start"] - 0.2)}, gone],
+    }
+    queue = fresh.ask("POST", "/api/queues", wanted).json["id"]
+    assert river() == (own, before), "nobody has decided"
+    for item, answer in enumerate(("yes", "no", "yes")):
+        decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
+        span = {"start": row["start"], "end": row["end"]}
+        assert fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, **span}).status == 200
+    confirmed = f"news.mp4@{row['start']:.2f}"
+    with_it, score = river()
+    assert with_it == [*own, confirmed], "at once"
+    assert score != before, "a word's score is of all its exemplars"
+    assert river("&confirmed=false") == (own, before)
+    name = confirmed.replace("@", "%40")
+    shares = f"exemplar={name}&start={row['start']}&end={row['end']}"
+    assert fresh.ask("GET", f"/api/alignment/news.mp4?dictionary=dictionary&{shares}").json["shares"][-1] > 0.9
+    assert fresh.ask("GET", f"/api/skeleton/exemplar/dictionary?id={name}").json["times"]
+    assert [exemplar.id for exemplar in open_dictionary(fresh.folder / "dictionary")["river"]] == own
+    scores: dict[str, list[float]] = {}
+    for job, further in (("with", True), ("without", False)):
+        wanted = {"kind": "annotate", "dictionary": "dictionary", "name": job, "words": ["river"]}
+        fresh.ask("POST", "/api/jobs", {**wanted, "confirmed": further})
+        wait_until(lambda: fresh.ask("GET", "/api/jobs").json[0]["state"] == "done", f"the run {job}")
+        fresh.ask("POST", "/api/jobs/clear")
+        with open_store(fresh.folder / "runs" / job) as store:
+            scores[job] = [candidate.score for candidate in spottings(store, 0.0)]
+    assert len(scores["with"]) == len(scores["without"]) == 1
+    assert scores["with"] != scores["without"]
 
 
 def test_two_queues_of_one_name_export_labels_of_their_own(fresh: Server) -> None:

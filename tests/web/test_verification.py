@@ -320,3 +320,24 @@ def test_damaged_rows_are_refused(damage: str, tmp_path: Path) -> None:
     with pytest.raises((FormatError, StoreError)), closing(open_database(None, tmp_path)) as opened:
         list(verified(Queues(opened).items(queue), Queues(opened).decisions(queue)))
         Jobs(opened, JobSettings("x", None, None)).all()
+
+
+def test_confirmed_signs_are_those_that_all_agree_about(database: Database) -> None:
+    """Each once, with the borders and the name that people gave; of the queues of one dictionary."""
+    queues = Queues(database)
+    first = queues.add("one", spottings(6), dictionary="signs")
+    second = queues.add("two", spottings(1), dictionary="signs")
+    other = queues.add("other", spottings(1), dictionary="other signs")
+    for queue in (first, second, other):
+        queues.decide(decision(queue, 0))
+    queues.decide(decision(first, 1, answer="no"))
+    queues.decide(decision(first, 2))
+    queues.decide(decision(first, 2, who="Bob", answer="no"))
+    queues.decide(decision(first, 3, answer="word", word="pear"))
+    queues.decide(decision(first, 4, answer="variant", word="two hands", start=4.0))
+    queues.decide(decision(first, 5, who="Cleo"))
+    queues.undo(first, "Cleo")
+    confirmed = [(sign.word, sign.start, sign.variant) for sign in queues.confirmed("signs")]
+    assert confirmed == [("apple", 0.2, "one"), ("pear", 3.2, ""), ("apple", 4.0, "two hands")]
+    assert len(queues.confirmed("other signs")) == 1
+    assert queues.confirmed("no such") == []

@@ -78,9 +78,12 @@ if (document.getElementById("drop")) {
 }
 const form = document.getElementById("job");
 if (form) {
-  form.elements.kind.addEventListener("change", () => { form.elements.steps.closest("label").hidden = form.elements.kind.value !== "adapt"; });
+  form.elements.kind.addEventListener("change", () => {
+    const adapts = form.elements.kind.value === "adapt";
+    for (const [name, hidden] of [["steps", !adapts], ["confirmed", adapts]]) form.elements[name].closest("label").hidden = hidden;
+  });
   submitOnce(form, async (values) => {
-    await ask("POST", "/api/jobs", { ...values, language: document.documentElement.lang });
+    await ask("POST", "/api/jobs", { ...values, confirmed: form.elements.confirmed.checked, language: document.documentElement.lang });
     notify(t("job_added"));
     await refreshJobs();
   });

@@ -8,7 +8,7 @@ import { Timeline } from "./timeline.js";
 const FRAME = 1 / 25, NEW_SIGN = 0.6, MOST_ROWS = 300, SOME_ROWS = 30; // seconds; rows of the table, and of it while a threshold is dragged
 const skeletonAddress = videoSkeleton(data.video), canvas = document.getElementById("skeleton");
 const video = document.getElementById("video") || (canvas ? new LandmarkPlayer(canvas, skeletonAddress) : null), rows = document.getElementById("rows");
-const dictionary = document.getElementById("dictionary"), input = document.getElementById("word"), form = document.getElementById("sign"), filter = document.getElementById("filter");
+const dictionary = document.getElementById("dictionary"), input = document.getElementById("word"), form = document.getElementById("sign"), confirmed = document.getElementById("confirmed"), filter = document.getElementById("filter");
 const skeleton = data.playable ? new Skeleton(canvas, video, skeletonAddress) : null;
 let searches = 0, result = null, panels = [], time = 0, chosen = null, lines = [], scheduled = false, rest = 0, timeline = null;
 let edits = [], version = 0, undone = [], done = [], saving = null; // signs edited by hand, and earlier and later lists of them
@@ -125,7 +125,7 @@ async function search(words) {
   nothing.hidden = false;
   nothing.textContent = data.ready === false ? t("preparing") : t("searching");
   rows.replaceChildren();
-  const query = new URLSearchParams([["dictionary", dictionary.value], ...words.map((word) => ["word", word])]);
+  const query = new URLSearchParams([["dictionary", dictionary.value], ["confirmed", confirmed.checked], ...words.map((word) => ["word", word])]);
   try {
     const answer = await ask("GET", `/api/spot/${path(data.video)}?${query}`);
     data.ready = true;
@@ -271,8 +271,8 @@ const pair = { hit: null, frame: 0 };
 async function exemplarOf(hit) {
   const word = result && result.words.find((entry) => entry.word === hit.word), listed = word && word.exemplars.find(({ id }) => id === hit.exemplar);
   if (listed || !hit.exemplar || !dictionary.value || (result && !result.dictionary)) return listed;
-  const exemplar = (await exemplarsOf(dictionary.value, hit.word)).find(({ id }) => id === hit.exemplar);
-  return exemplar && { ...exemplar, segment: exemplar.segment || (await exemplarSpan(dictionary.value, exemplar.id)) };
+  const exemplar = (await exemplarsOf(dictionary.value, hit.word)).find(({ id }) => id === hit.exemplar) || { id: hit.exemplar }; // or a confirmed sign
+  return { ...exemplar, segment: exemplar.segment || (await exemplarSpan(dictionary.value, exemplar.id)) };
 }
 
 async function beside(hit) {
@@ -401,6 +401,7 @@ document.getElementById("all-words").addEventListener("click", () => { input.val
 document.getElementById("video-choice").addEventListener("change", (event) => {
   location.href = "/spot?" + new URLSearchParams({ video: event.target.value, dictionary: dictionary.value, word: input.value });
 });
+confirmed.addEventListener("change", () => { if (result && result.dictionary) search(panels.length ? result.words.map(({ word }) => word) : []); });
 dictionary.addEventListener("change", () => { subtitles(); if (input.value.trim()) searchTyped(input.value); });
 combobox(input, document.getElementById("choices"), () => dictionary.value, searchTyped);
 document.getElementById("clip").addEventListener("change", (event) => searchClip(event.target.files[0]));
