@@ -13,14 +13,14 @@ searched for, in folders below too: `news.mp4` or `news.pose`, and `news.vtt` or
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, read_labels
+from signspot.corpus.labels import EVERY_LABEL, LeastConfidence, is_test_truth, read_labels
 from signspot.corpus.truth import (
     ExemplarTruth,
     MentionTruth,
@@ -281,6 +281,11 @@ class Corpus:
         every = read_labels(self.folder / "labels", self.videos.keys())
         chosen = [label for label in every if label.video in wanted and least.admits(label)]
         return sorted(chosen, key=lambda label: (label.video, label.time, label.word))
+
+    def sure_labels(self, split: str, words: Collection[str]) -> list[Label]:
+        """Labels of some words in the videos of a split that may be tested on: never D; see `is_test_truth`."""
+        labels = self.labels([video.id for video in self.in_split(split)])
+        return [label for label in labels if label.word in words and is_test_truth(label)]
 
     def signs(self, video: str) -> list[SignTruth]:
         """Every sign of a video; empty where it is not known."""

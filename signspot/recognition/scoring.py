@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.corpus.labels import SignWindow, is_test_truth
+from signspot.corpus.labels import SignWindow
 from signspot.errors import FormatError, LandmarksError, VideoError
 from signspot.io.progress import Progress, silent
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
@@ -61,7 +61,7 @@ def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:
     videos = [video.id for video in corpus.in_split("test")]
     signs = [sign for video in videos for sign in corpus.signs(video) if sign.word in words]
     if not signs:
-        return {LABELLED: [label for label in corpus.labels(videos) if label.word in words and is_test_truth(label)]}
+        return {LABELLED: corpus.sure_labels("test", words)}
     labels = {
         sign: Label(sign.word, sign.video, sign.segment.middle, 1.0, LabelSource.VERIFIED, sign.start, sign.end)
         for sign in signs

@@ -3,26 +3,31 @@
 Several processes may share the work.
 """
 
-from dataclasses import asdict
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from signspot.corpus.corpus import Corpus
 from signspot.io.progress import Stage, quiet
 from signspot.losses.watch_read_lookup import classification, info_nce, watch_lookup, watch_read_lookup
+from signspot.metrics.localisation import ClipRetrieval
+from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.models.registry import build
 from signspot.models.sign_encoder import find_device, make_encoder
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
-from signspot.training.items import find_training_subset
+from signspot.training.items import Item, find_training_subset, validation_labels
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
 from signspot.training.run_folder import Run, claim
-from signspot.training.trunk_features import trunk_features
+from signspot.training.trunk_features import TrunkFeatures, trunk_features
+from signspot.types import TimeMeaning
 
 Mlp = EmbeddingMlp | DomainMlp
 
@@ -30,8 +35,17 @@ Mlp = EmbeddingMlp | DomainMlp
 class EmbeddingTask(Task[Mlp, FeatureBatch]):
     """An embedding by any loss of the paper; several processes may share each batch."""
 
-    def __init__(self, config: EmbeddingConfig, data: EmbeddingData):
-        self.config, self.data, self.compute = config, data, config.compute
+    decisive = "mAP"
+
+    def __init__(self, config: EmbeddingConfig, data: EmbeddingData, held_out: Sequence[Item] = ()):
+        """Prepare.
+
+        Args:
+            config: all that the training follows from, besides the data.
+            data: of batches.
+            held_out: items to validate on; their videos are among the features.
+        """
+        self.config, self.data, self.compute, self.held_out = config, data, config.compute, held_out
         self.module, self.standard = initial_mlp(config, data), data.standard()
         self.settings, length = config.as_dict(), len(data)
         decays = stepwise(config.epochs, length, config.decay, config.decays)
@@ -53,6 +67,10 @@ class EmbeddingTask(Task[Mlp, FeatureBatch]):
     def finish(self, module: Mlp) -> None:
         """Fold the standardisation of features into the first layers."""
         fold_standard(module, self.standard)
+
+    def validate(self, module: Mlp) -> dict[str, float]:
+        """How well held-out clips retrieve the exemplars of their word; see `retrieval`."""
+        return retrieval(module, self.data.features, self.held_out, self.data.words) if self.held_out else {}
 
     def arrays(self, batch: FeatureBatch) -> dict[str, Any]:
         """As `Task.arrays`; of several processes, the share of one."""
@@ -120,6 +138,35 @@ def fold_standard(mlp: Mlp, standard: Standard) -> None:
         outer.weight.div_(standard.scale)
 
 
+def retrieval(mlp: Mlp, features: TrunkFeatures, items: Sequence[Item], words: Collection[str]) -> dict[str, float]:
+    """Retrieve exemplars by labelled clips (Sec. 4.2): mAP and R@5, each the mean over words.
+
+    Args:
+        mlp: of trunk features as they are.
+        features: of the videos of the items, and of exemplars.
+        items: whose spans are looked at.
+        words: whose exemplars are ranked.
+    """
+
+    def embedded(rows: NDArray[Any], domain: Domain) -> NDArray[np.float32]:
+        embeddings: Tensor = mlp(torch.from_numpy(np.asarray(rows, np.float32)).to(device_of(mlp)), domain)
+        return np.asarray(embeddings.cpu().numpy())
+
+    ranked = np.array([exemplar.word in words for exemplar in features.exemplars])
+    gallery = embedded(features.exemplar_means()[ranked], "dictionary")
+    retrieved = ClipRetrieval([exemplar.word for exemplar in features.exemplars if exemplar.word in words])
+    for item in items:
+        windows = features.videos[item.video]
+        times = windows.grid.times
+        inside = (times >= item.span.start) & (times <= item.span.end)
+        if inside.any():  # else the label lies beyond the end of its video
+            similarity = embedded(windows.features[inside], "continuous") @ gallery.T
+            truth = item.time if item.label.at is TimeMeaning.END else item.label.segment
+            retrieved.add(item.word, truth, similarity, times[inside])
+    queries = retrieved.queries
+    return {"mAP": queries.average_precisions.value().per_group, "R@5": queries.hits(5).value().per_group}
+
+
 def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
     assert mlp.logits is not None, "a classifier is built with logits"
     logits: Tensor = mlp.logits(mlp.adaptor(features + mlp.res(features)))
@@ -151,16 +198,20 @@ def train_embedding_on_corpus(
     if group.is_first:
         claim(run, {"corpus": described, "trunk": encoder.hash, "config": config.as_dict()})
     group.wait()
+    sure = validation_labels(corpus, subset.words) if config.compute.validate_every else []
+    validation = {label.video: corpus.videos[label.video] for label in sure}
+    seen = replace(corpus, videos={**subset.corpus.videos, **validation})
     with stage("trunk features") as progress:
         folder = run.features or run.out / "features"
         with moved_to(find_device(run.device), encoder.module):
-            features = trunk_features(encoder, subset.corpus, folder, progress)
+            features = trunk_features(encoder, seen, folder, progress)
     visible = {exemplar.word for exemplar in features.exemplars}  # of exemplars that the trunk could see
     items = subset.items(config.items, [word for word in subset.words if word in visible])
     pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
+    held_out = replace(subset, corpus=seen, labels=tuple(sure)).items(config.items, data.words) if sure else []
     with stage("training") as progress:
-        trained = train(EmbeddingTask(config, data), run.out, progress, device=run.device)
+        trained = train(EmbeddingTask(config, data, held_out), run.out, progress, device=run.device)
     counts = {"items": len(items), "words": len({item.word for item in items})}
     card = _card(config, encoder, trained, run, {**described, **counts})
     return attach_mlp(config, encoder, trained.module, card)
@@ -187,6 +238,9 @@ def _card(
         "licence": config.licence or encoder.card.get("licence", ""),
         "data": config.data or f"{sentence} The trunk: {encoder.card.get('data', '') or 'unknown'}",
         "config": {"kind": "embedding", **config.as_dict(), "trunk": encoder.hash, "corpus": corpus},
-        "metrics": {"loss_by_epoch": [round(loss, 6) for (loss,) in trained.curve]},
+        "metrics": {
+            "loss_by_epoch": [round(loss, 6) for (loss,) in trained.curve],
+            **({"validation": dict(trained.validation)} if trained.validation else {}),
+        },
         "command": run.command,
     }

@@ -247,6 +247,21 @@ def find_training_subset(
     return TrainingSubset(replace(corpus, videos=training), dictionary, tuple(sorted(chosen)), usable)
 
 
+def validation_labels(corpus: Corpus, words: Collection[str]) -> list[Label]:
+    """The sure labels of the validation videos, by which the best weights are chosen.
+
+    Raises:
+        OptionsError: there are none.
+    """
+    labels = corpus.sure_labels("validation", words)
+    if not labels:
+        raise OptionsError(
+            "validate_every needs labels of learned words, M from 0.9 or V, in videos of the split 'validation'. Name "
+            "some in splits.json"
+        )
+    return labels
+
+
 def _split_words(corpus: Corpus, words: Words) -> set[str] | None:
     """The words for training; None: the corpus does not say."""
     path: Path = corpus.layout.splits

@@ -67,6 +67,7 @@ _SURE = [SHAPES.index(name) for name in ("opening", "opening_beside", "height", 
 Array = NDArray[np.float64]
 Matcher = Literal["network", "templates"]
 _LOWEST_LR = 0.02  # as a share of the highest
+_VALIDATED = 10  # batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,11 +307,20 @@ def _lasting_errors(count: int, memory: float, random: np.random.Generator) -> A
 class MouthingTask(Task[MouthingNetwork, LipBatch]):
     """Finding words on lips, and naming the viseme of every step."""
 
-    def __init__(self, config: MouthingConfig, clips: Sequence[LipClip], vocabulary: Vocabulary):
+    decisive = "log likelihood"
+
+    def __init__(
+        self,
+        config: MouthingConfig,
+        clips: Sequence[LipClip],
+        vocabulary: Vocabulary,
+        held_out: Sequence[LipClip] = (),
+    ):
         how = self.how = config.optimiser
-        words = {word.word for clip in clips for word in clip.words}
+        words = {word.word for clip in (*clips, *held_out) for word in clip.words}
         visemes = vocabulary.visemes | {word: visemes_of(word) for word in words}
         self.batches = LipBatches(clips, vocabulary, visemes, how, config.seed)
+        self.held_out = LipBatches(held_out, vocabulary, visemes, how, config.seed) if held_out else None
         torch.manual_seed(config.seed)
         self.module, self.settings, self.compute = _begin(config), _settings(config), config.compute
         lr_scale = warm_cosine(how.steps, how.warm_up, _LOWEST_LR)
@@ -328,6 +338,13 @@ class MouthingTask(Task[MouthingNetwork, LipBatch]):
         """As `Task.loss`."""
         loss = mouthing_loss(module, batch.to(device_of(module)), self.how.shapes, self.group)
         return loss, [loss]
+
+    def validate(self, module: MouthingNetwork) -> dict[str, float]:
+        """Minus the loss, averaged over batches of lips that are not learned from, always the same ones."""
+        if self.held_out is None:
+            return {}
+        batches = (self.held_out[number].to(device_of(module)) for number in range(_VALIDATED))
+        return {"log likelihood": -float(np.mean([float(mouthing_loss(module, b, self.how.shapes)) for b in batches]))}
 
     def arrays(self, batch: LipBatch) -> dict[str, Any]:
         """As `Task.arrays`."""
@@ -408,11 +425,14 @@ def train_mouthing(
     """
     vocabulary = read_vocabulary(unseen=False)
     clips = read_lip_clips(corpus, "train" if corpus.in_split("train") else None)
-    held_out = read_lip_clips(corpus, "validation") if corpus.in_split("validation") else clips
+    validation = read_lip_clips(corpus, "validation") if corpus.in_split("validation") else []
+    held_out = validation if config.compute.validate_every else []
+    if config.compute.validate_every and not validation:
+        raise OptionsError("validate_every needs videos of the split 'validation'. Name some in splits.json")
     network = (
         TemplateMatcher().eval()
         if config.matcher == "templates"
-        else train(MouthingTask(config, clips, vocabulary), folder, progress, device=device).module
+        else train(MouthingTask(config, clips, vocabulary, held_out), folder, progress, device=device).module
     )
     data = config.data or f"Mouthings of {corpus.folder.name}."
     card = {"licence": config.licence, "data": data, "command": command, "config": _settings(config)}
@@ -420,6 +440,6 @@ def train_mouthing(
         begun = load_mouthing(config.start)
         card["started_with"] = {"hash": begun.hash, **{key: begun.card.get(key) for key in ("command", "config")}}
     model = MouthingModel(config.name, network, card)
-    distorted = distort_some(held_out, config.optimiser.distorted, config.seed)
+    distorted = distort_some(validation or clips, config.optimiser.distorted, config.seed)
     card["metrics"] = {"calibration": calibrate(model, distorted, vocabulary, config.seed)}
     return model

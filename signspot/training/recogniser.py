@@ -27,6 +27,7 @@ from signspot.models.sign_encoder import SignEncoder
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import RecogniserScores, score_classifier, signs_to_test, taught_window
 from signspot.training.configuration import Compute, check_numbers, plain_values
+from signspot.training.items import validation_labels
 from signspot.training.loop import Schedule, Task, device_of, train
 from signspot.training.run_folder import CPU
 from signspot.training.sign_clips import (
@@ -248,11 +249,9 @@ def train_recogniser_on_corpus(
         signs = collect_signs(corpus, words, training, options, progress=progress, labels=given, exemplars=exemplars)
     held_out = None
     if config.compute.validate_every:
-        validation = [video.id for video in corpus.in_split("validation")]
-        if not validation:
-            raise OptionsError("validate_every needs videos of the split 'validation'. Name some in splits.json")
-        only_labels = replace(options, dictionary=0.0)
-        held_out = collect_signs(corpus, words, validation, only_labels, labels=corpus.labels(validation))
+        sure, only_labels = validation_labels(corpus, words), replace(options, dictionary=0.0)
+        videos = list(dict.fromkeys(label.video for label in sure))
+        held_out = collect_signs(corpus, words, videos, only_labels, labels=sure)
     with stage("training") as progress:
         trained = train_recogniser(config, signs, folder, progress, device, held_out)
     with stage("tested") as progress:

@@ -6,6 +6,7 @@ Before that it may learn to regress the keypoints of the signer (pose distillati
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.corpus.corpus import Corpus
-from signspot.corpus.labels import is_test_truth
-from signspot.errors import CheckpointError, OptionsError
+from signspot.errors import CheckpointError
 from signspot.io.progress import Stage, quiet
 from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
@@ -26,7 +26,7 @@ from signspot.models.registry import build
 from signspot.models.sign_encoder import SignEncoder, find_device, make_encoder
 from signspot.recognition.recogniser import VOCABULARY
 from signspot.training.distributed import ALONE, Group, current_group
-from signspot.training.items import TrainingSubset, find_training_subset
+from signspot.training.items import find_training_subset, validation_labels
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
 from signspot.training.rgb_clips import (
     KEYPOINTS,
@@ -255,10 +255,9 @@ def train_rgb_on_corpus(
         if config.reinitialise and not config.dictionary_from:
             reinitialise_batch_norm(module.trunk)
     with stage("held-out clips"), group.first_ahead():
-        validation = _held_out(corpus, "validation", subset, signs, reader) if config.compute.validate_every else None
-        held_out = _held_out(corpus, "test", subset, signs, reader)
-    if config.compute.validate_every and validation is None:
-        raise OptionsError("validate_every needs labels in videos of the split 'validation'. Name some in splits.json")
+        labels_of = partial(_held_out, corpus, signs=signs, reader=reader)
+        validation = labels_of(validation_labels(corpus, signs.words)) if config.compute.validate_every else None
+        held_out = labels_of(corpus.sure_labels("test", signs.words))
     with stage("training") as progress:
         task = RgbTask(config, module, RgbBatches(signs, config, shape.frames, shape.image_size), validation)
         trained = train(task, run.out, progress, device=run.device, workers=run.workers)
@@ -270,16 +269,10 @@ def train_rgb_on_corpus(
     return make_encoder(config.name, trained.module, fps=config.fps, card=card), tested
 
 
-def _held_out(
-    corpus: Corpus, split: str, subset: TrainingSubset, signs: RgbSigns, reader: SignReader
-) -> RgbSigns | None:
-    """The sure labels of the videos of a split (never D), of the words that are learned; None: there are none."""
-    videos = {video.id: video for video in corpus.in_split(split)}
+def _held_out(corpus: Corpus, labels: Sequence[Label], signs: RgbSigns, reader: SignReader) -> RgbSigns | None:
+    """The signs of labels that are not learned from; None: there are none."""
     number = {word: index for index, word in enumerate(signs.words)}
-    labels = [label for label in corpus.labels(list(videos)) if label.word in number and is_test_truth(label)]
-    if not labels:
-        return None
-    return replace(signs, continuous=tuple(reader.continuous(replace(subset.corpus, videos=videos), labels, number)))
+    return replace(signs, continuous=tuple(reader.continuous(corpus, labels, number))) if labels else None
 
 
 def _card(

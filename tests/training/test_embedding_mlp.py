@@ -1,27 +1,32 @@
 """The MLP on frozen features: it learns with every loss, resumes to the same weights, stops at nonsense."""
 
+import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
 
 from signspot.corpus.corpus import Corpus, open_corpus
+from signspot.corpus.truth import write_records
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Batch, info_nce, watch_lookup, watch_read_lookup
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.models.mlp import DomainMlp, EmbeddingMlp
+from signspot.models.mlp import DomainMlp, EmbeddingMlp, UnitNorm
 from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
+from signspot.training.configuration import Compute
 from signspot.training.embedding_mlp import (
     EmbeddingTask,
     batch_loss,
     fold_standard,
     initial_mlp,
+    retrieval,
     train_embedding_on_corpus,
 )
 from signspot.training.item_batches import (
@@ -35,8 +40,8 @@ from signspot.training.item_batches import (
 from signspot.training.items import Item, ItemOptions, find_training_subset
 from signspot.training.loop import train
 from signspot.training.run_folder import Run
-from signspot.training.trunk_features import TrunkFeatures
-from signspot.types import Exemplar
+from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
+from signspot.types import Exemplar, Grid, Label, LabelSource, Segment
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
@@ -124,6 +129,41 @@ def test_any_trunk_takes_any_new_mlp(
         assert torch.equal(made.module.trunk(clips), trunk.module.trunk(clips))
         same = torch.equal(made.module(clips, "continuous"), made.module(clips, "dictionary"))
     assert same is not domain_specific
+
+
+def test_retrieval_by_hand() -> None:
+    """A word of which the best window is 0.8 s behind its label counts as missed; in its place it ranks second."""
+    right, up = [1.0, 0.0], [0.0, 1.0]
+    windows = WindowFeatures(np.array([right] * 20 + [[0.1, 0.99]] * 20, np.float16), Grid(25.0, 16, 1, 55))
+    clips = np.array([[right], [up], [[0.6, -0.8]]], np.float16)
+    features = TrunkFeatures("test", {"v": windows}, tuple(Exemplar(w, w) for w in ("right", "up", "other")), clips)
+    start = float(windows.grid.times[0])
+    items = [Item(Label(word, "v", start), Segment(0, 2), ()) for word in ("right", "up")]
+    embed: Any = UnitNorm(2)
+    assert retrieval(embed, features, items, ("right", "up", "other")) == {"mAP": 0.5, "R@5": 0.5}
+    later = [replace(item, label=replace(item.label, time=start + 0.8)) for item in items]
+    assert retrieval(embed, features, later, ("right", "up")) == {"mAP": 0.75, "R@5": 1.0}
+    beyond = [*later, Item(Label("up", "v", 9.0), Segment(9, 11), ())]
+    assert retrieval(embed, features, beyond, ("right", "up")) == {"mAP": 0.75, "R@5": 1.0}
+
+
+def test_the_best_weights_are_chosen_on_validation_videos(corpus: Corpus, tmp_path: Path) -> None:
+    trunk = make_encoder("trunk", build("landmark", **SMALL, mlp=False))
+    config = replace(CONFIG, compute=Compute(validate_every=1))
+    with pytest.raises(OptionsError, match="validation"):
+        train_embedding_on_corpus(config, trunk, corpus, Run(tmp_path / "none"))
+    copy = open_corpus(shutil.copytree(corpus.folder, tmp_path / "corpus"))
+    held_out = copy.in_split("train")[0].id
+    verified = [Label(s.word, held_out, s.segment.middle, 1.0, LabelSource.VERIFIED) for s in copy.signs(held_out)]
+    write_records(verified, copy.layout.labels("V"))
+    moved = {"train": "validation", "test": "train"}
+    videos = {name: replace(video, split=moved[video.split]) for name, video in copy.videos.items()}
+    made = train_embedding_on_corpus(config, trunk, replace(copy, videos=videos), Run(tmp_path / "run"))
+    lines = map(json.loads, (tmp_path / "run" / "events.jsonl").read_text().splitlines())
+    measured = [line["mAP"] for line in lines if line["event"] == "validated"]
+    assert len(measured) >= config.epochs
+    assert made.card["metrics"]["validation"]["mAP"] == max(measured)
+    assert made.card["config"]["corpus"]["videos"] == len(corpus.in_split("test"))
 
 
 SYNONYMS = ("big", "car", "large", "tree")

@@ -1,5 +1,6 @@
 """Training of the mouthing spotter: batches, distortions, the loss, the task from a corpus to a calibrated spotter."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, TemplateMatcher
 from signspot.mouthing.trials import LipClip, read_vocabulary
 from signspot.mouthing.visemes import VISEMES, of_phonemes, visemes_of
+from signspot.training.configuration import Compute
 from signspot.training.loop import train
 from signspot.training.mouthing import (
     UNKNOWN,
@@ -137,3 +139,17 @@ def test_a_training_starts_with_the_weights_of_another_spotter(vocabulary, lip_c
         MouthingTask(other, lip_clips, vocabulary)
     with pytest.raises(OptionsError, match="'guess'"):
         replace(SMALL, matcher="guess")
+
+
+def test_the_best_weights_are_chosen_on_lips_that_are_not_learned_from(vocabulary, lip_clips, tmp_path):
+    config = replace(SMALL, compute=Compute(validate_every=2))
+    task = MouthingTask(config, lip_clips[1:], vocabulary, lip_clips[:1])
+    result = train(task, tmp_path)
+    lines = map(json.loads, (tmp_path / "events.jsonl").read_text().splitlines())
+    measured = [line["log likelihood"] for line in lines if line["event"] == "validated"]
+    assert len(measured) == 2
+    assert result.validation["log likelihood"] == max(measured)
+    with torch.no_grad():
+        assert task.validate(result.module) == result.validation
+        swapped = MouthingTask(config, lip_clips[:1], vocabulary, lip_clips[1:])
+        assert swapped.validate(result.module) != result.validation
