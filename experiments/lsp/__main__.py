@@ -5,6 +5,7 @@
     python -m experiments.lsp decide OUT/ira_alegria --encoder landmark --exemplars 3
     python -m experiments.lsp confirmed OUT/ira_alegria --encoder landmark
     python -m experiments.lsp adapt OUT/ira_alegria --encoder landmark
+    python -m experiments.lsp embed OUT/ira_alegria --encoder landmark
     python -m experiments.lsp annotate OUT/ira_alegria --part test --encoder landmark
     python -m experiments.lsp mouth OUT/ira_alegria --part test
     python -m experiments.lsp page OUT                  # all tables of experiments/results/lsp.md anew
@@ -18,7 +19,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from experiments.lsp.adapting import measure_adaptation
+from experiments.lsp.adapting import measure_adaptation, measure_embeddings
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, make, part_of
 from experiments.lsp.measures import (
     measure,
@@ -56,10 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     making = commands.add_parser("make")
     making.add_argument("data", type=Path)
     making.add_argument("out", type=Path)
-    for name in ("measure", "decide", "confirmed", "adapt", "annotate", "mouth"):
+    for name in ("measure", "decide", "confirmed", "adapt", "embed", "annotate", "mouth"):
         command = commands.add_parser(name)
         command.add_argument("corpus", type=Path)
-        if name != "adapt":
+        if name not in ("adapt", "embed"):
             command.add_argument("--part", choices=("dev", "test"), default="dev")
         if name != "mouth":
             command.add_argument("--encoder", action="append", required=True)
@@ -75,9 +76,10 @@ def _parser() -> argparse.ArgumentParser:
 def _lines(given: argparse.Namespace) -> Iterator[str]:
     """The output of a measurement."""
     corpus = open_corpus(given.corpus)
-    if given.command == "adapt":
+    if given.command in ("adapt", "embed"):
+        learn = measure_adaptation if given.command == "adapt" else measure_embeddings
         for spotter in map(load, given.encoder):
-            yield from measure_adaptation(corpus, spotter)
+            yield from learn(corpus, spotter)
         return
     part = part_of(corpus, given.part)
     if given.command == "measure":

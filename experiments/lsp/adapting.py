@@ -1,22 +1,39 @@
-"""Adaptation of an encoder to the training part, and what it gains there and on the part that was left out."""
+"""What an encoder learns from the training part, and what it gains there and on the part that was left out.
 
-from collections.abc import Iterator
+By adaptation: a map of its frame codes. By Watch-Read-Lookup: a new embedding on its trunk, as in the paper.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, part_of
-from experiments.lsp.measures import difference, measure_localisation
+from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, part_of, programme
+from experiments.lsp.measures import difference, found_labels, join_clips, measure_localisation
+from experiments.paper.cells import permute_subtitles
 from signspot.corpus.corpus import Corpus
+from signspot.corpus.labels import label_of
 from signspot.corpus.truth import write_records
+from signspot.spotting.options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import AdaptOptions, read_footage
 from signspot.training.adapters import AdapterChoice, SegmentBatches, fold, train_adapters
+from signspot.training.embedding_mlp import EmbeddingTask, attach_mlp
+from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, Loss
+from signspot.training.items import find_training_subset
+from signspot.training.loop import train
+from signspot.training.trunk_features import trunk_features
 from signspot.types import Label, LabelSource
 
 EXEMPLARS = 3  # of a word, with which it is measured
+FEW = 5  # every so manieth sign is labelled where few are
+LOSSES: tuple[tuple[str, Loss, bool], ...] = (  # name, loss, whether subtitles are permuted
+    ("Watch-Lookup", "watch_lookup", False),
+    ("Watch-Read-Lookup", "watch_read_lookup", False),
+    ("the same, subtitles permuted", "watch_read_lookup", True),
+)
 
 
 @dataclass(frozen=True)
@@ -76,3 +93,49 @@ def measure_adaptation(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
             learned = f"{spotter.encoder.name} | {run.name} | {len(footage.videos)} | {embedded.labels}"
             gain = difference(after.answers, plain.answers)
             yield f"| {learned} | {name} | {plain.questions} | {plain.right} | {after.right} | {gain} |"
+
+
+def measure_embeddings(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
+    """Localisation by embeddings that are learned on an encoder's trunk, with the paper's settings; rows of a table.
+
+    The clips of the training part are one programme with a subtitle a clip. Labels are what the encoder finds near
+    the subtitles, from its default score on, or every fifth sign.
+    """
+    train_part, test_part = part_of(corpus, "dev"), part_of(corpus, "test")
+    dictionary = few_exemplars(exemplars_for(test_part), EXEMPLARS, SEED)
+    own = measure_localisation(spotter, test_part, dictionary, SpotOptions(match="embedding"))
+    encoder = spotter.encoder
+    yield "| encoder | labels | number | learned by | questions | best location right | above its own embedding |"
+    yield "|---" * 7 + "|"
+    yield f"| {encoder.name} | – | – | its own embedding | {own.questions} | {own.right} | – |"
+    _, signs = join_clips(train_part)
+    known = [
+        Label(
+            sign.word, "programme", sign.segment.middle, 1.0, LabelSource.VERIFIED, sign.segment.start, sign.segment.end
+        )
+        for sign in signs[::FEW]
+    ]
+    found = found_labels(train_part, exemplars_for(train_part), encoder.name, apart=False, permuted=False)
+    sure = [replace(label_of(one), video="programme") for one in found if one.score >= encoder.contract.threshold]
+    for source, labels in (("found by subtitles", sure), ("every fifth sign", known)):
+        for name, loss, permuted in LOSSES:
+            with TemporaryDirectory() as temporary:
+                learned = _learn(spotter, train_part, labels, Path(temporary), loss, permuted=permuted)
+            after = measure_localisation(learned, test_part, dictionary, SpotOptions(match="embedding"))
+            gain = difference(after.answers, own.answers)
+            yield f"| {encoder.name} | {source} | {len(labels)} | {name} | {after.questions} | {after.right} | {gain} |"
+
+
+def _learn(
+    spotter: Spotter, part: Corpus, labels: Sequence[Label], folder: Path, loss: Loss, *, permuted: bool
+) -> Spotter:
+    """An encoder with a new embedding on its trunk, learned from a part as one programme."""
+    config = EmbeddingConfig(loss=loss)
+    (folder / "corpus").mkdir()
+    (folder / "corpus" / "dictionary").symlink_to(part.layout.dictionary.resolve())
+    subset = find_training_subset(programme(part, folder / "corpus", permuted=False), labels=labels)
+    items = subset.items(config.items)
+    features = trunk_features(spotter.encoder, subset.corpus, folder / "features")
+    data = EmbeddingData(features, permute_subtitles(items, SEED) if permuted else items, config)
+    mlp = train(EmbeddingTask(config, data), folder / "run").module
+    return Spotter(attach_mlp(config, spotter.encoder, mlp), spotter.cache)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, join, programme
 from signspot.annotation.run import AnnotationJob, annotate
@@ -68,8 +69,10 @@ class Localisation:
         return sum(map(len, self.answers.values()))
 
 
-def measure_localisation(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Localisation:
-    """Ask for every word of every clip."""
+def measure_localisation(
+    spotter: Spotter, corpus: Corpus, dictionary: Dictionary, options: SpotOptions | None = None
+) -> Localisation:
+    """Ask for every word of every clip; with options, the best location is where the score is highest by these."""
     gallery = spotter.gallery(dictionary)
     right: defaultdict[Group, list[float]] = defaultdict(list)
     chances: list[float] = []
@@ -77,12 +80,17 @@ def measure_localisation(spotter: Spotter, corpus: Corpus, dictionary: Dictionar
         assert video.landmarks is not None
         track = spotter.track(video.landmarks)
         seconds = track.grid.frames / track.grid.fps
-        (best,) = spotter.best_locations(track, gallery, [Segment(0.0, seconds)])
+        if options is None:
+            (located,) = spotter.best_locations(track, gallery, [Segment(0.0, seconds)])
+            best = {word: spotting.time for word, spotting in located.items()}
+        else:
+            scores = spotter.word_scores(track, gallery, options)
+            best = {word: float(scores.times[curve.argmax()]) for word, curve in scores.scores.items()}
         segments: defaultdict[str, list[Segment]] = defaultdict(list)
         for sign in corpus.signs(name):
             segments[sign.word].append(sign.segment.padded(TOLERANCE))
         for word in sorted(segments.keys() & best.keys()):
-            right[word].append(float(any(best[word].time in segment for segment in segments[word])))
+            right[word].append(float(any(best[word] in segment for segment in segments[word])))
             chances.append(min(1.0, sum(segment.duration for segment in segments[word]) / seconds))
     return Localisation(right, float(np.mean(chances)))
 
@@ -101,7 +109,7 @@ class Spotted:
     mean_average_precision: Interval
     recall: Interval  # at the default decision, as precision
     precision: Interval
-    counted: tuple[float | None, ...]  # false alarms per hour and word, for each of PROMISED; None: no rates
+    counted: tuple[Interval | None, ...]  # false alarms per hour and word, for each of PROMISED; None: no rates
 
 
 def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Spotted:
@@ -112,20 +120,24 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
     spottings = [replace(spotting, video="") for spotting in searched.spottings]
     signs = [sign for sign in truths if sign.word in gallery.words]
 
+    words, hours = sorted(gallery.words), programme.duration / 3600
+
     def detection(kept: Sequence[Spotting]) -> Detection:
         return detect(kept, signs, {"": programme.duration})
 
-    decided = detection([replace(spotting, video="") for spotting in searched.default_spottings])
-    points = [decided.curve(word).at(0.0) for word in sorted(gallery.words)]
-    right = np.array([point.found for point in points], float)
-    false = np.array([point.false_alarms for point in points], float)
-    true = np.array([sum(sign.word == word for sign in signs) for word in sorted(gallery.words)], float)
+    def right_and_false(kept: Sequence[Spotting]) -> NDArray[np.float64]:
+        """(2, K) spottings of each word."""
+        found = detection(kept)
+        points = [found.curve(word).at(0.0) for word in words]
+        return np.array([[point.found for point in points], [point.false_alarms for point in points]], float)
+
+    right, false = right_and_false([replace(spotting, video="") for spotting in searched.default_spottings])
+    true = np.array([sum(sign.word == word for sign in signs) for word in words], float)
     rated = [(spotting, rate) for spotting in spottings if (rate := spotting.false_alarms_per_hour) is not None]
-    word_hours = len(gallery.words) * programme.duration / 3600
-    counted = [
-        detection([spotting for spotting, rate in rated if rate <= promised]).curve().at(0.0).false_alarms / word_hours
-        for promised in PROMISED
-    ]
+    counted = []
+    for promised in PROMISED:
+        _, alarms = right_and_false([spotting for spotting, rate in rated if rate <= promised])
+        counted.append(bootstrap_mean({word: [count / hours] for word, count in zip(words, alarms, strict=True)}))
     precisions: dict[Group, list[float]] = {
         word: [value] for word, value in detection(spottings).average_precision().items()
     }
@@ -264,7 +276,10 @@ def measure(
                 *(spotter.encoder.name, count, spotted.words, spotted.signs),
                 *(f"{located.right} of {located.questions}", f"{located.chance:.2f}"),
                 *(spotted.mean_average_precision, spotted.recall, spotted.precision),
-                *("–" if rate is None else f"{rate:.1f}" for rate in spotted.counted),
+                *(
+                    "–" if rate is None else f"{rate.value:.1f} [{rate.low:.1f}, {rate.high:.1f}]"
+                    for rate in spotted.counted
+                ),
             )
             yield f"| {' | '.join(map(str, cells))} |"
 
@@ -286,7 +301,7 @@ def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]
             ("one programme", False, False),
             ("one programme, permuted", False, True),
         ):
-            labels = list(_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
+            labels = list(found_labels(corpus, dictionary, encoder, apart=apart, permuted=permuted))
             for least in (0.0, default):
                 chosen = [label for label in labels if label.score >= least]
                 detection = detect(chosen, signs, {"": whole.duration})
@@ -305,7 +320,9 @@ def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]
                 yield f"| {' | '.join(map(str, cells))} |"
 
 
-def _labels(corpus: Corpus, dictionary: Dictionary, encoder: str, *, apart: bool, permuted: bool) -> Iterator[Spotting]:
+def found_labels(
+    corpus: Corpus, dictionary: Dictionary, encoder: str, *, apart: bool, permuted: bool
+) -> Iterator[Spotting]:
     """The best candidate of each subtitle and word, of any score, at its time in the clips one after the other."""
     with TemporaryDirectory() as empty, TemporaryDirectory() as out:
         # Annotation reads subtitles; labels and truth are not its business.

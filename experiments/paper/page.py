@@ -39,7 +39,6 @@ class Claim:
     """Something that the paper finds, or that a control asks: one row is above another, or they are alike."""
 
     text: str
-    paper: str  # its numbers; empty: a control of ours
     column: str  # heading
     first: int  # row
     second: int  # row
@@ -74,6 +73,7 @@ class JudgedClaim:
     """A claim with its difference: holds, does not hold, undecided, or not measured yet."""
 
     claim: Claim
+    paper: str  # its numbers of both rows; a dash: it has none
     answer: str
     ours: str
     why: str
@@ -95,42 +95,49 @@ def paired(first: Measured, second: Measured) -> tuple[Measured, Measured]:
     return one, other
 
 
-def difference(first: Measured, second: Measured, column: Column) -> dict[int, dict[Group, list[float]]]:
-    """By corpus and word, by how much one row is above another; only what both have been measured on."""
+def difference(first: Measured, second: Measured, column: Column) -> dict[Group, float]:
+    """By (corpus, word), how far one row is above another; only what both have been measured on."""
     one, other = (values_of(row, column) for row in paired(first, second))
-    gaps: dict[int, dict[Group, list[float]]] = {}
-    for group in one.keys() & other.keys():
-        corpus = group[0]  # type: ignore[index]  # as `values_of` makes them
-        gaps.setdefault(corpus, {})[group] = [statistics.fmean(one[group]) - statistics.fmean(other[group])]
-    return gaps
+    return {group: statistics.fmean(one[group]) - statistics.fmean(other[group]) for group in one if group in other}
 
 
 def judge(claim: Claim, table: Table, kept: KeptCells) -> JudgedClaim:
     """Decide a claim by the interval over words of the difference."""
-    column = table.column(claim.column)
-    first, second = paired(*(_measured(table.rows[row], column, kept) for row in (claim.first, claim.second)))
-    by_corpus = difference(first, second, column)
-    if not by_corpus:
-        return JudgedClaim(claim, MISSING, "–", "")
-    gap = bootstrap_mean({group: gap for gaps in by_corpus.values() for group, gap in gaps.items()})
+    column, rows = table.column(claim.column), [table.rows[row] for row in (claim.first, claim.second)]
+    numbers = [row.paper[claim.column] for row in rows if claim.column in row.paper]
+    paper = ", ".join(f"{number:g}" for number in numbers) if len(numbers) == len(rows) else "–"
+    first, second = paired(*(_measured(row, column, kept) for row in rows))
+    gaps = difference(first, second, column)
+    if not gaps:
+        return JudgedClaim(claim, paper, MISSING, "–", "")
+    gap = bootstrap_mean({group: [value] for group, value in gaps.items()})
     one, other = (bootstrap_mean(values_of(row, column)).value for row in (first, second))
     ours = f"{percent(gap, sign='+')} ({100 * one:.1f} and {100 * other:.1f})"
-    gaps = ", ".join(f"{100 * bootstrap_mean(by_corpus[corpus]).value:+.1f}" for corpus in sorted(by_corpus))
-    words, seeds = sum(map(len, by_corpus.values())), min(_seeds(row) for row in (first, second))
     if claim.relation == "alike":
         low, high = -ALIKE, ALIKE
         inside, outside = low <= gap.low and gap.high <= high, gap.high < low or gap.low > high
         answer = "holds" if inside else "does not hold" if outside else "undecided"
-        reason = f"within ± {100 * ALIKE:.0f} points" if inside else f"not within ± {100 * ALIKE:.0f} points for sure"
+        place = "within" if inside else "outside" if outside else "partly outside"
+        reason = f"{place} ± {100 * ALIKE:.0f} points"
     else:
         answer = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "undecided"
-        reason = {"holds": "the interval is above 0", "does not hold": "it is below 0"}.get(answer, "it holds 0")
-    why = f"{reason}; by corpus {gaps}; {words} words, {seeds} {'seed' if seeds == 1 else 'seeds'}"
-    return JudgedClaim(claim, answer, ours, why + (f". {claim.remark}" if claim.remark and answer != "holds" else ""))
+        reason = {"holds": "above 0", "does not hold": "below 0"}.get(answer, "contains 0")
+    parts = (_by("corpus", first, second, column), _by("seed", first, second, column))
+    why = "; ".join((reason, f"{len(gaps)} words", *parts))
+    why += f". {claim.remark}" if claim.remark and answer != "holds" else ""
+    return JudgedClaim(claim, paper, answer, ours, why)
 
 
-def _seeds(measured: Measured) -> int:
-    return len({cell.seed for cell in _once(cell for cell, _ in measured)})
+def _by(name: Literal["corpus", "seed"], first: Measured, second: Measured, column: Column) -> str:
+    """The mean difference of each corpus or seed alone; of one, that there is no other."""
+    numbers = sorted({getattr(cell, name) for cell, _ in first})
+    if len(numbers) == 1:
+        return f"1 {name}"
+    means = []
+    for number in numbers:
+        one, other = ([pair for pair in row if getattr(pair[0], name) == number] for row in (first, second))
+        means.append(f"{100 * statistics.fmean(difference(one, other, column).values()):+.1f}")
+    return f"by {name} {', '.join(means)}"
 
 
 def _measured(row: Row, column: Column, kept: KeptCells) -> Measured:
@@ -181,13 +188,14 @@ def _line(cells: Sequence[str]) -> list[str]:
 
 def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> str:
     """The whole page: every claim with its answer, then every table."""
-    judged_claims = [judge(claim, table, kept) for table in tables for claim in table.claims]
-    counts = {answer: sum(judged.answer == answer for judged in judged_claims) for answer in _ANSWERS}
+    judged_claims = [(table, judge(claim, table, kept)) for table in tables for claim in table.claims]
+    counts = {answer: sum(judged.answer == answer for _, judged in judged_claims) for answer in _ANSWERS}
     lines = [introduction, "", "## Claims", "", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), ""]
-    lines += [*_line(["claim", "the paper", "ours: difference, and both", "answer", "why"]), "|" + "---|" * 5]
-    for judged in judged_claims:
-        claim = judged.claim
-        lines += _line([claim.text, claim.paper or "(control)", judged.ours, f"**{judged.answer}**", judged.why])
+    headings = ["table", "claim", "measure", "the paper", "ours: difference, and both", "answer", "why"]
+    lines += [*_line(headings), "|" + "---|" * len(headings)]
+    for table, judged in judged_claims:
+        claim, answer = judged.claim, f"**{judged.answer}**"
+        lines += _line([table.name, claim.text, claim.column, judged.paper, judged.ours, answer, judged.why])
     return "\n".join([*lines, "", "## Tables", "", *(table_text(table, kept) for table in tables)])
 
 

@@ -92,17 +92,21 @@ unless a real corpus is named here.
 
 Measured on {what}.
 Trunks are trained for {trunk_steps} steps, MLPs for {epochs} epochs in batches of {items}, by {seeds} seeds when all is
-measured; a claim says by how many so far. Numbers are per cent. Square brackets are 95 % bootstrap intervals over the
-words of all corpora; round brackets are the paper's numbers on BSL-1K, whose height cannot be compared. Differences are
-paired by word.
+measured. Numbers are per cent. Square brackets are 95 % bootstrap intervals over the words of all corpora; round
+brackets are the paper's numbers on BSL-1K, whose height cannot be compared. Differences are paired by word.
 
-A claim that one row is *above* another holds if the interval of the difference lies above 0, and does not hold if it
-lies below. Rows are *alike* if it lies within ± {alike} points: the paper calls 2.0 points insignificant, and 3.2 an
-improvement. Both rows of a claim are those of the corpora and seeds that both have been measured with. With the words
-of two corpora an interval is about ± 4 points wide, and the paper's losses differ by 1 to 4: most of what is undecided
-is so for want of words and of trainings. Of so many claims one in twenty may be decided by chance alone, so one whose
-interval just leaves 0 out is weak. How the setup differs from the paper's is in
-[the paper's experiments](../../docs/explanation/paper.md)."""
+* **Answers.** That one row is *above* another holds if the interval of the difference lies above 0, does not hold if it
+  lies below, and is undecided if it contains 0. Rows are *alike* if it lies within ± {alike} points: the paper calls
+  2.0 points insignificant, and 3.2 an improvement.
+* **What is compared.** The first row of a claim minus the second, on the corpora and with the seeds that both have been
+  measured with. A dash in place of the paper's numbers is a control of ours, or a finding that it shows in a plot.
+* **What an interval leaves out.** It is over words. What the draw of a training or of a corpus does to all words alike
+  is not in it, so the difference stands beside for each corpus and each seed: where they disagree, trust it less.
+* **How much can be decided.** With the words of two corpora an interval is about ± 4 points wide, and the paper's
+  losses differ by 1 to 4. Of claims with nothing behind them one in twenty is decided by chance, and claims share
+  trunks and test words: one whose interval just leaves 0 out is weak.
+* **Why.** What is said behind the numbers is how the setup differs, as far as it bears on the claim; whether that is
+  the reason was not tested. All differences are in [the paper's experiments](../../docs/explanation/paper.md)."""
 
 
 class Plan:

@@ -60,15 +60,18 @@ def spotting_benchmark(setup: Setup, only: Encoder | None = None) -> Table:
         for title, recipe in _TRAINED.items():
             key, encoder = embeddings.cell(recipe, "seen", 0).key, partial(embeddings.encoder, recipe, "seen", 0)
             rows.append(_row(title, {"trained": key}, encoder, setup))
-        rows[1] = replace(rows[1], paper={"mAP": 17.0, "localisation": 83.08})
+        rows[:2] = (
+            replace(rows[0], paper={"mAP": 16.0}),
+            replace(rows[1], paper={"mAP": 17.0, "localisation": 83.08}),
+        )
         for name in shipped():
             rows.append(_row(f"`{name}`", {"encoder": load_encoder(name).hash}, partial(load_encoder, name), setup))
     else:
         rows.append(_row(only.name, {"encoder": only.hash}, lambda: only, setup))
     columns = (Column("", "mAP", "mAP"), Column("", "localisation", "localisation"))
     claims = (
-        Claim("Spotting benchmark: Watch-Read-Lookup is above a classifier's features", "17.0, 16.0", "mAP", 1, 0),
-        Claim("Localisation of a known word: Watch-Read-Lookup is above the trunk alone", "", "localisation", 1, 0),
+        Claim("Watch-Read-Lookup spots better than a classifier's features", "mAP", 1, 0),
+        Claim("Watch-Read-Lookup locates known words better than the trunk alone", "localisation", 1, 0),
     )
     note = (
         "Words that occur about once in 90 minutes of test videos. Shipped encoders but `warping` have learnt from "

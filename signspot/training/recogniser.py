@@ -71,6 +71,11 @@ class RecogniserConfig:
         norm = self.model.get("norm", LandmarkOptions().norm)
         if self.reinitialise and norm != "batch":
             raise OptionsError(f"reinitialise makes batch norms forget, and there are none with norm = '{norm}'")
+        if self.reinitialise and not 0 < self.dictionary_from < self.steps:
+            raise OptionsError(
+                "reinitialise acts when the dictionary joins, after continuous_only_fraction of the steps; got "
+                f"{self.continuous_only_fraction}"
+            )
 
     def lr_scale(self, step: int) -> float:
         """The learning rate of a step, as a factor of the highest one."""
@@ -148,7 +153,7 @@ class RecogniserTask(Task[Classifier, tuple[Tensor, Tensor, Tensor]]):
 
     def before_step(self, step: int) -> None:
         """Reinitialise batch norms when the dictionary joins, if asked to."""
-        if self.config.reinitialise and step == self.config.dictionary_from > 0:
+        if self.config.reinitialise and step == self.config.dictionary_from:
             count = reinitialise_batch_norm(self.module.encoder.trunk)
             logger.info("the dictionary joins; %d batch norms are initialised again", count)
 

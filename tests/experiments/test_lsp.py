@@ -221,3 +221,19 @@ def test_labels_around_subtitles_are_counted_against_truth(made: Path, capsys: p
         labels, right, share = int(row[3]), float(row[4].split()[0]), float(row[5])
         assert labels > 0
         assert share == pytest.approx(labels * right / 6, abs=0.01)
+
+
+def test_embeddings_are_learned_by_every_loss_from_labels_of_both_kinds(
+    made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.lsp.adapting.FEW", 2)
+    main(["embed", str(made / "same_signer"), "--encoder", "landmark-synthetic"])
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    own, *learned = rows
+    assert own[3:5] == ["its own embedding", "6"]
+    assert [(row[1], row[3]) for row in learned[::3]] == [
+        ("found by subtitles", "Watch-Lookup"),
+        ("every fifth sign", "Watch-Lookup"),
+    ]
+    assert [int(row[2]) for row in learned[3:]] == [5, 5, 5]  # of nine signs of the training part
+    assert len({row[5] for row in rows}) > 1

@@ -1,5 +1,6 @@
 """The page: paired differences and answers worked by hand; what is missing is said."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,8 @@ def cell(name: str, values: dict[str, list[float]], corpus: int = 0, seed: int =
 
 
 def table(good: list[Cell], poor: list[Cell], relation: str = "above") -> Table:
-    rows = (Row(("good",), {"seen": good}, {"seen mAP": 47.93}), Row(("poor",), {"seen": poor}))
-    claim = Claim("good is above poor", "47.9, 44.7", "seen mAP", 0, 1, relation, "Because.")  # type: ignore[arg-type]
+    rows = (Row(("good",), {"seen": good}, {"seen mAP": 47.93}), Row(("poor",), {"seen": poor}, {"seen mAP": 44.7}))
+    claim = Claim("good is above poor", "seen mAP", 0, 1, relation, "Because.")  # type: ignore[arg-type]
     return Table("table2", "Table 2", ("what",), (COLUMN,), rows, (claim,), ("items",))
 
 
@@ -31,7 +32,7 @@ def test_differences_are_paired_by_word_over_corpora_and_seeds() -> None:
     one = [(cell("a", {}, c, s), Result({"mAP": {"x": [0.5 + 0.1 * s], "y": [1.0]}})) for c in (0, 1) for s in (0, 1)]
     other = [(cell("b", {}, c, 0), Result({"mAP": {"x": [0.25], "z": [1.0]}})) for c in (0, 1)]
     gaps = difference(one, other, COLUMN)  # seed 1 has not been measured in the other row, y and z in one only
-    assert gaps == {0: {(0, "x"): [0.25]}, 1: {(1, "x"): [0.25]}}
+    assert gaps == {(0, "x"): 0.25, (1, "x"): 0.25}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_answers_follow_the_interval(
     assert ("Because." in judged.why) == (answer != "holds")
     gap = 100 * sum(a - b for a, b in zip(good, poor, strict=True)) / 2
     assert judged.ours.startswith(f"{gap:+.1f} [")
-    assert "2 words, 1 seed" in judged.why
+    assert "; 2 words; 1 corpus; 1 seed" in judged.why
 
 
 def test_the_page_is_made_of_kept_cells_and_says_what_is_missing(tmp_path: Path) -> None:
@@ -68,13 +69,18 @@ def test_the_page_is_made_of_kept_cells_and_says_what_is_missing(tmp_path: Path)
     measured(kept, one)
     text = table_text(made, kept)
     assert "| good | 9 | 60.0 [50.0, 70.0] (47.93) |" in text
-    assert f"| poor | – | {MISSING} |" in text
+    assert f"| poor | – | {MISSING} (44.7) |" in text
     assert "`table2`: 1 of 2 cells are measured." in text
     assert f"{MISSING}: 1" in page_text([made], kept, "# Page")
     measured(kept, other)
     page = page_text([made], kept, "# Page")
     assert page.startswith("# Page\n\n## Claims\n\nholds: 1, does not hold: 0, undecided: 0")
-    assert "| good is above poor | 47.9, 44.7 | +25.0 [+25.0, +25.0] (60.0 and 35.0) | **holds** | " in page
+    claim = (
+        "| table2 | good is above poor | seen mAP | 47.93, 44.7 | +25.0 [+25.0, +25.0] (60.0 and 35.0) | **holds** | "
+    )
+    assert claim in page
+    control = replace(made, rows=(made.rows[0], replace(made.rows[1], paper={})))
+    assert judge(control.claims[0], control, kept).paper == "–"
 
 
 def test_a_claim_shows_what_its_difference_is_of(tmp_path: Path) -> None:
@@ -87,4 +93,14 @@ def test_a_claim_shows_what_its_difference_is_of(tmp_path: Path) -> None:
     assert "| good | 9 | 70.0 [" in table_text(made, kept)
     judged = judge(made.claims[0], made, kept)
     assert judged.ours == "+25.0 [+25.0, +25.0] (50.0 and 25.0)"
-    assert "1 words, 1 seed" in judged.why
+    assert judged.why == "above 0; 1 words; 1 corpus; 1 seed"
+
+
+def test_the_difference_stands_beside_for_each_corpus_and_seed(tmp_path: Path) -> None:
+    kept = KeptCells(tmp_path / "cells.jsonl")
+    places = [(corpus, seed) for corpus in (0, 1) for seed in (0, 1)]
+    good = [cell("good", {"x": [0.5 + 0.2 * corpus + 0.1 * seed]}, corpus, seed) for corpus, seed in places]
+    poor = [cell("poor", {"x": [0.5]}, corpus, seed) for corpus, seed in places]
+    made = table(good, poor)
+    measured(kept, *good, *poor)
+    assert judge(made.claims[0], made, kept).why.endswith("2 words; by corpus +5.0, +25.0; by seed +10.0, +20.0")

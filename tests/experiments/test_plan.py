@@ -35,7 +35,7 @@ def test_the_command_writes_a_page_and_goes_on_where_it_was_stopped(
     text = page.read_text()
     assert "4 of 4 cells are measured" in text
     assert MISSING not in text.partition("## Tables")[2]
-    assert "| Reading helps: all words are above the same with permuted subtitles | (control) | " in text
+    assert "| table3 | Reading helps: all words are above the same with permuted subtitles | unseen mAP | – | " in text
     kept = (tmp_path / "paper-cells.jsonl").read_bytes()
     command.main(["table3"], **{**options, "out": tmp_path / "elsewhere", "results": tmp_path})
     assert (tmp_path / "paper-cells.jsonl").read_bytes() == kept

@@ -55,6 +55,8 @@ def test_mistakes_are_named() -> None:
         RecogniserConfig(steps=0)
     with pytest.raises(OptionsError, match="norm = 'layer'"):
         RecogniserConfig(reinitialise=True)
+    with pytest.raises(OptionsError, match=r"continuous_only_fraction .* got 0\.0"):
+        RecogniserConfig(reinitialise=True, model={"norm": "batch"})
     with pytest.raises(OptionsError, match="norm = 'layer'"):
         build("landmark", domain_norm=True)
     assert RecogniserConfig(steps=100, warm_up=10).lr_scale(0) == pytest.approx(0.1)
