@@ -16,7 +16,7 @@ from experiments.paper.cells import permute_subtitles
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import label_of
 from signspot.corpus.truth import write_records
-from signspot.spotting.options import SpotOptions
+from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import AdaptOptions, read_footage
 from signspot.training.adapters import AdapterChoice, SegmentBatches, fold, train_adapters
