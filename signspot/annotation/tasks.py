@@ -20,7 +20,6 @@ from signspot.errors import EncoderMismatchError, FormatError, SignspotError, Vi
 from signspot.io.checks import parse_json
 from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
-from signspot.models.encoder import Encoder
 from signspot.models.sign_encoder import find_device
 from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
 from signspot.mouthing.model import load_mouthing
@@ -303,7 +302,7 @@ def mouth_unit(context: WorkerContext[RunOptions], unit: VideoUnit) -> Findings:
     Raises:
         SignspotError: the video cannot be read, shows no face, or was changed meanwhile.
     """
-    spotter = _spotter(context.model, context.hash, context.device)
+    spotter = _lip_spotter(context.model, context.hash, context.device)
     lips = read_lips(unit.media, context.cache / "landmarks")
     _check_unchanged(unit, content_digest(unit.media))
     searcher = LipSearcher(spotter, lips, context.pool, context.options)
@@ -382,7 +381,7 @@ def _around(curves: Curves, words: Sequence[str], step: int) -> list[float]:
 
 
 @lru_cache(maxsize=1)
-def _spotter(name: str | None, wanted: str, device: str) -> MouthingSpotter:
+def _lip_spotter(name: str | None, wanted: str, device: str) -> MouthingSpotter:
     model = load_mouthing(name)
     _prepare_worker(model.name, model.hash, wanted)
     model.network.to(find_device(device))
@@ -410,7 +409,7 @@ def embed_words(context: WorkerContext[AnnotateOptions], task: WordTask) -> list
     Raises:
         EncoderMismatchError: the dictionary has embeddings only, by another encoder.
     """
-    encoder = _encoder(context.model, context.hash, context.device)
+    encoder = _sign_spotter(context.model, context.hash, context.device, context.cache).encoder
     embedder = ExemplarEmbedder(encoder, context.cache, context.options.seed)
     mirror = context.options.mirror and encoder.contract.can_mirror
     embedded: list[tuple[Exemplar, SignViews | str]] = []
@@ -431,7 +430,7 @@ def annotate_unit(context: WorkerContext[AnnotateOptions], unit: VideoUnit) -> F
         SignspotError: the video cannot be read, shows nobody, or was changed meanwhile.
     """
     assert context.gallery is not None, "exemplars are embedded before videos"
-    spotter = Spotter(_encoder(context.model, context.hash, context.device), context.cache)
+    spotter = _sign_spotter(context.model, context.hash, context.device, context.cache)
     track = spotter.embed(unit.media, context.options.stride)
     _check_unchanged(unit, track.source)
     searcher = WordSearcher(spotter, track, _gallery(context.gallery), context.pool, context.options)
@@ -489,10 +488,10 @@ def read_gallery(path: Path) -> Gallery:
 
 
 @lru_cache(maxsize=1)
-def _encoder(name: str | None, wanted: str, device: str) -> Encoder:
+def _sign_spotter(name: str | None, wanted: str, device: str, cache: Path | None) -> Spotter:
     encoder = load_encoder(name, device=device)
     _prepare_worker(encoder.name, encoder.hash, wanted)
-    return encoder
+    return Spotter(encoder, cache)
 
 
 @lru_cache(maxsize=1)

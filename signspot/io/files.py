@@ -192,7 +192,7 @@ def _is_stale(path: Path, host: str, process: int) -> bool:
 _Stamp = tuple[int, int, int, int]  # inode, size, times of change of content and of the file
 _Digests = dict[str, tuple[_Stamp, str]]  # absolute path → stamp and digest of what was read there last
 _digests: _Digests = {}
-_digests_of: set[Path] = set()  # files of digests that this process has read
+_digests_read: dict[Path, int] = {}  # file of digests → bytes of it that this process has read
 DIGESTS = "digests.jsonl"  # in the cache folder: digests that any process of this user has computed
 _WORTH_KEEPING = 1 << 14  # bytes of a file whose digest is kept: smaller ones are read as fast
 _MOST_DIGESTS_BYTES = 32_000_000  # about 150,000 files; then all are computed again
@@ -201,14 +201,13 @@ _MOST_DIGESTS_BYTES = 32_000_000  # about 150,000 files; then all are computed a
 def content_digest(path: str | os.PathLike[str]) -> str:
     """Name a file by its content: the first 32 hex digits of its SHA-256, read in bounded memory.
 
-    A file that has not changed since it was read last (by inode, size and times), by this process or an earlier one
+    A file that has not changed since it was read last (by inode, size and times), by this process or another one
     with the same cache folder, is not read again.
     """
     store = cache_folder() / DIGESTS
-    if store not in _digests_of:
-        _digests_of.add(store)
-        _digests.update({**read_digests(store), **_digests})
     name, stamp = os.path.abspath(path), _stamp(path)  # noqa: PTH100 (it must not follow links: they may change)
+    if name not in _digests or _digests[name][0] != stamp:
+        _read_new_digests(store)
     entry = _digests.get(name)
     if entry is None or entry[0] != stamp:
         entry = stamp, _read_digest(path)
@@ -218,18 +217,21 @@ def content_digest(path: str | os.PathLike[str]) -> str:
     return entry[1]
 
 
-def read_digests(file: Path) -> _Digests:
-    """Read a file of digests; lines that are damaged are passed over."""
-    digests: _Digests = {}
+def _read_new_digests(file: Path) -> None:
+    """Take in what processes have added to a file of digests since it was read last, but for damaged lines."""
+    start, size = _digests_read.get(file, 0), file.stat().st_size if file.is_file() else 0
+    _digests_read[file] = size
+    if size == start:
+        return
     with suppress(OSError), file.open("rb") as lines:
+        lines.seek(start if start < size else 0)
         for line in lines:
             try:
                 entry = json.loads(line)
-                inode, size, changed, status = map(int, entry["stamp"])
-                digests[str(entry["path"])] = (inode, size, changed, status), str(entry["digest"])
+                inode, length, changed, status = map(int, entry["stamp"])
+                _digests[str(entry["path"])] = (inode, length, changed, status), str(entry["digest"])
             except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
                 continue
-    return digests
 
 
 def _keep_digest(file: Path, path: str, stamp: _Stamp, digest: str) -> None:
@@ -242,6 +244,8 @@ def _keep_digest(file: Path, path: str, stamp: _Stamp, digest: str) -> None:
         if file.exists() and file.stat().st_size > _MOST_DIGESTS_BYTES:
             file.unlink(missing_ok=True)
         with file.open("ab") as end:  # one short line at the end: safe beside other processes
+            if end.tell() == _digests_read.get(file):
+                _digests_read[file] += len(line)
             end.write(line)
 
 

@@ -1,6 +1,7 @@
 """Files are written whole or not at all; outputs destroy no file of a person."""
 
 import errno
+import json
 import os
 import stat
 import subprocess
@@ -331,6 +332,22 @@ def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(read) == 2
     path.write_bytes(b"six")  # within a tick of the clock, maybe
     assert content_digest(path) == real(path)
+
+
+def test_a_digest_that_another_process_has_kept_meanwhile_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    video, other = tmp_path / "news.mp4", tmp_path / "other.mp4"
+    for path in (video, other):
+        path.write_bytes(bytes(1 << 15))
+        os.utime(path, (1e9, 1e9))
+    content_digest(other)  # reads what is kept, and keeps one
+    status = video.stat()
+    stamp = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    with (tmp_path / "cache" / files.DIGESTS).open("a") as end:
+        end.write("damaged\n" + json.dumps({"path": str(video), "stamp": stamp, "digest": "of another process"}) + "\n")
+    assert content_digest(video) == "of another process"
 
 
 def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path) -> None:
