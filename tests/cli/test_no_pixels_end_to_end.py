@@ -6,39 +6,17 @@ in the `data:` address of a page. The same verbs with pixels are the counter-pro
 
 import base64
 import os
-import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cv2
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from signspot.cli.main import app
-from signspot.landmarks.cache import CacheEntry
-from signspot.landmarks.estimate import estimation_version
-from signspot.landmarks.estimators import HOLISTIC
-from signspot.landmarks.landmarks import Landmarks
-from signspot.video.reader import open_video
-from signspot.video.writer import write_video
+from tests.fixtures.purple import purple, purple_video
 
-PURPLE = np.array([200, 0, 255])
-ADDRESS = re.compile(rb"data:(image|video)/[\w.+-]+;base64,([A-Za-z0-9+/=\s]+)")
 pytestmark = pytest.mark.slow
-VERSION = estimation_version(HOLISTIC)
-
-
-def film(path: Path, landmarks: Landmarks, cache: Path) -> None:
-    """A purple film, and landmarks in the cache as if a signer had been seen in it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    shades = np.arange(len(landmarks)) % 20
-    write_video(path, (np.full((64, 96, 3), PURPLE - (shade, 0, 0), np.uint8) for shade in shades), 25)
-    entry = CacheEntry.of(path, cache / "landmarks", VERSION, 25.0, None)
-    assert entry is not None
-    list(entry.keep(iter([landmarks])))
 
 
 @pytest.fixture
@@ -46,12 +24,12 @@ def home(stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A video, two dictionaries of films, and a cache of landmarks alone."""
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    film(tmp_path / "news.mp4", stretch.footage, tmp_path / "cache")
+    purple_video(tmp_path / "news.mp4", stretch.footage, tmp_path / "cache")
     for place in ("signs", "others"):
         for word in ("river", "apple"):
             for take in (1, 2):
                 moved = stretch.exemplars[word][take:]  # other landmarks, hence another film
-                film(tmp_path / place / word / f"{take}.mp4", moved, tmp_path / "cache")
+                purple_video(tmp_path / place / word / f"{take}.mp4", moved, tmp_path / "cache")
     return tmp_path
 
 
@@ -59,34 +37,6 @@ def run(home: Path, *arguments: object) -> None:
     asked = [str(each) for each in arguments]
     done = CliRunner().invoke(app, [*asked, "--encoder", "warping"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-
-
-def purple(folder: Path) -> list[str]:
-    """Files below a folder that hold a picture of a film, also within a page."""
-    found = []
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-        content = path.read_bytes()
-        parts = [content, *(base64.b64decode(match[2]) for match in ADDRESS.finditer(content))]
-        if any(is_purple(picture) for part in parts for picture in pictures(part, folder.parent / "looked-at")):
-            found.append(path.relative_to(folder).as_posix())
-    return found
-
-
-def pictures(content: bytes, place: Path) -> Iterator[Any]:
-    """The pictures that bytes hold: one, or the first of a film; (H, W, 3)."""
-    if content[4:8] == b"ftyp":
-        place.with_suffix(".mp4").write_bytes(content)
-        with open_video(place.with_suffix(".mp4")) as opened:
-            yield next(iter(opened.resampled(25.0))).image
-    elif content.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")):
-        decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
-        if decoded is not None:
-            yield decoded[..., ::-1]
-
-
-def is_purple(picture: Any) -> bool:
-    near = np.abs(picture.astype(int) - PURPLE).max(axis=2) < 60
-    return int(near.sum()) > 20
 
 
 VERBS = {

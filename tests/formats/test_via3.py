@@ -60,8 +60,13 @@ def test_answers_decide(tmp_path: Path) -> None:
 
 def test_a_withdrawn_answer_leaves_the_spotting_to_the_machine(tmp_path: Path) -> None:
     denied = replace(APPLE, source=LabelSource.VERIFIED, decision="no")
-    withdrawn = edited(tmp_path, lambda project: segment(project)["av"].update({"2": ""}), denied)
-    assert withdrawn == [APPLE]
+
+    def withdraw(project: dict[str, Any]) -> None:
+        answers = segment(project)["av"]
+        assert answers["2"] == "no"
+        answers["2"] = ""
+
+    assert edited(tmp_path, withdraw, denied) == [APPLE]
 
 
 def test_edits_win(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, Playwright, expect, sync_playwright
 
 from signspot.web.access import AccessPolicy
+from tests.fixtures.purple import remember
 
 CHROMIUM = "/usr/bin/chromium"
 LIMIT = 180_000  # milliseconds for anything that a test waits for, on the busiest machine
@@ -198,18 +199,6 @@ def render_sign(path: Path, landmarks: Any) -> None:
     render_video(landmarks, make_appearance(7), path, (320, 240))
 
 
-def remember(path: Path, landmarks: Any, cache: Path) -> None:
-    """Put the exact landmarks of a rendered video into the cache, as if they had been estimated."""
-    from signspot.landmarks.cache import CacheEntry
-    from signspot.landmarks.estimate import estimation_version
-    from signspot.landmarks.estimators import HOLISTIC
-
-    version = estimation_version(HOLISTIC)
-    entry = CacheEntry.of(path, cache / "landmarks", version, 25.0, None)
-    assert entry is not None
-    list(entry.keep(iter([landmarks])))
-
-
 @pytest.fixture(scope="session")
 def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cache of all tests."""
@@ -239,8 +228,21 @@ def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any, bench_cache
 
 @pytest.fixture(scope="session")
 def server(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for tests that leave its folder usable."""
-    folder = tmp_path_factory.mktemp("served") / "folder"
+    """One server for tests that leave its folder usable and confirm no signs, which would be further exemplars."""
+    with served_once(material, tmp_path_factory) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def confirming(material: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for tests that confirm signs: what it finds depends on which of them have run."""
+    with served_once(material, tmp_path_factory) as started:
+        yield started
+
+
+@contextmanager
+def served_once(material: Path, factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = factory.mktemp("served") / "folder"
     shutil.copytree(material, folder)
     started = Server(folder=folder).start()
     yield started

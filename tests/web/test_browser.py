@@ -21,9 +21,10 @@ from signspot.formats.formats import format_names, read_spottings
 from signspot.types import Spotting
 from signspot.video.reader import open_video
 from tests.fixtures.limits import wait_until
+from tests.fixtures.purple import remember
 from tools.screenshots import write_camera_file
 
-from .conftest import LIMIT, Server, browser_with_camera, remember, render_sign, until, visitor
+from .conftest import LIMIT, Server, browser_with_camera, render_sign, until, visitor
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&amp;.mp4"
 SPOT = "/spot?video=news.mp4&dictionary=dictionary&word=river"
@@ -201,11 +202,11 @@ def correct(page: Page) -> None:
     page.locator("#which-word").press("Enter")
 
 
-def test_verify_with_keys_undo_and_two_people_at_once(browser: Browser, server: Server) -> None:
-    queue = make_queue(server, 12)
+def test_verify_with_keys_undo_and_two_people_at_once(browser: Browser, confirming: Server) -> None:
+    queue = make_queue(confirming, 12)
     with visitor(browser, "Ada") as ada, visitor(browser, "Ben") as ben:
         for opened in (ada, ben):
-            opened.goto(f"{server.address}/verify/{queue}")
+            opened.goto(f"{confirming.address}/verify/{queue}")
         for key in ("y", "n", "u", ""):
             for opened in (ada, ben):
                 opened.locator("#work").wait_for()
@@ -214,7 +215,7 @@ def test_verify_with_keys_undo_and_two_people_at_once(browser: Browser, server: 
         correct(ada)
         for opened in (ada, ben):
             until_sent(opened, queue)
-    rows = decisions(server, queue)
+    rows = decisions(confirming, queue)
     standing = [row for row in rows if not row["withdrawn"]]
     assert sorted((row["annotator"], row["answer"]) for row in standing) == [
         ("Ada", "no"), ("Ada", "unsure"), ("Ada", "word"), ("Ada", "yes"), ("Ben", "no"), ("Ben", "unsure"),
@@ -239,10 +240,10 @@ def test_a_server_that_goes_away_loses_no_decision(browser: Browser, fresh: Serv
     assert [row["answer"] for row in decisions(fresh, queue)] == ["yes", "no"]
 
 
-def test_hostile_names_stay_text(page: Page, server: Server, material: Path) -> None:
-    video = server.folder / HOSTILE.replace("/", "")
+def test_hostile_names_stay_text(page: Page, confirming: Server, material: Path) -> None:
+    video = confirming.folder / HOSTILE.replace("/", "")
     shutil.copy(material / "news.mp4", video)
-    (server.folder / video.with_suffix(".vtt").name).write_text(
+    (confirming.folder / video.with_suffix(".vtt").name).write_text(
         "WEBVTT\n\n00:00.000 --> 00:09.000\n<script>alert(2)</script> &lt;b&gt; river\n"
     )
     spotting = Spotting(HOSTILE, video.name, 1.0, 0.8, 1.2, 0.9, HOSTILE)
@@ -256,10 +257,10 @@ def test_hostile_names_stay_text(page: Page, server: Server, material: Path) -> 
         "exemplar": HOSTILE,
     }
     try:
-        queue = server.ask(
+        queue = confirming.ask(
             "POST", "/api/queues", {"name": HOSTILE, "dictionary": "dictionary", "rows": [row] * 2}
         ).json["id"]
-        item = server.ask("POST", f"/api/queues/{queue}/next?annotator=x", {}).json[0]["item"]
+        item = confirming.ask("POST", f"/api/queues/{queue}/next?annotator=x", {}).json[0]["item"]
         decision = {
             "id": "hostile-1",
             "item": item,
@@ -269,28 +270,28 @@ def test_hostile_names_stay_text(page: Page, server: Server, material: Path) -> 
             "start": 0.8,
             "end": 1.2,
         }
-        assert server.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+        assert confirming.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
         page.add_init_script("localStorage.setItem('signspot-who', '<b>x</b>')")
         for address in ("/", "/spot", "/verify", f"/verify/{queue}", f"/verify/{queue}/results"):
-            page.goto(server.address + address)
+            page.goto(confirming.address + address)
             page.wait_for_load_state("networkidle")
             assert page.locator("img[src=x], #main b, #main script").count() == 0
         assert HOSTILE in page.locator("#gallery").inner_text()
-        page.goto(server.address + "/")
+        page.goto(confirming.address + "/")
         expect(page.locator(".card strong", has_text=video.name).first).to_be_visible()
     finally:
-        for path in server.folder.glob("<img*"):
+        for path in confirming.folder.glob("<img*"):
             path.unlink()
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_every_page_is_accessible(page: Page, server: Server, language: str) -> None:
-    queue = make_queue(server, 3)
-    item = server.ask("POST", f"/api/queues/{queue}/next?annotator=Ada", {}).json[0]["item"]
+def test_every_page_is_accessible(page: Page, confirming: Server, language: str) -> None:
+    queue = make_queue(confirming, 3)
+    item = confirming.ask("POST", f"/api/queues/{queue}/next?annotator=Ada", {}).json[0]["item"]
     decision = {"id": f"axe-{queue}", "item": item, "annotator": "Ada", "answer": "yes", "start": 0.3, "end": 0.7}
-    server.ask("POST", f"/api/queues/{queue}/decisions", decision)
+    confirming.ask("POST", f"/api/queues/{queue}/decisions", decision)
     page.add_init_script("localStorage.setItem('signspot-who', 'Cem')")
-    page.goto(f"{server.address}/language/{language}")
+    page.goto(f"{confirming.address}/language/{language}")
     addresses = (
         "/",
         SPOT,
@@ -304,7 +305,7 @@ def test_every_page_is_accessible(page: Page, server: Server, language: str) -> 
         "/requests",
     )
     for address in addresses if language == "en" else addresses[:2]:
-        page.goto(server.address + address)
+        page.goto(confirming.address + address)
         page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.lang") == language
         violations = Axe().run(page).response["violations"]
@@ -592,12 +593,12 @@ def answer(page: Page, server: Server, queue: str, keys: str) -> None:
     until_sent(page, queue)
 
 
-def test_items_shown_twice_give_kappa_bars_and_a_gallery(browser: Browser, page: Page, server: Server) -> None:
-    queue = make_queue(server, 6, share=1.0)
+def test_items_shown_twice_give_kappa_bars_and_a_gallery(browser: Browser, page: Page, confirming: Server) -> None:
+    queue = make_queue(confirming, 6, share=1.0)
     for who, keys in (("Ada", "yynnuy"), ("Ben", "yynnny")):
         with visitor(browser, who) as person:
-            answer(person, server, queue, keys)
-    page.goto(f"{server.address}/verify/{queue}/results")
+            answer(person, confirming, queue, keys)
+    page.goto(f"{confirming.address}/verify/{queue}/results")
     expect(page.locator("section", has_text="Cohen").first).to_contain_text("6 items, 83 % equal")
     expect(page.locator("section", has_text="Cohen").first).to_contain_text("0.71")  # (5/6 - 15/36) / (1 - 15/36)
     expect(page.locator(".bars li")).to_contain_text("river")
@@ -633,10 +634,10 @@ def test_videos_stand_still_when_asked_to_and_for_whom_movement_is_too_much(brow
                 page.get_by_role("button", name="Play the hit and its exemplar").click()
 
 
-def test_keys_shift_boundaries_slow_down_and_name_words(page: Page, server: Server) -> None:
-    queue = make_queue(server, 2)
+def test_keys_shift_boundaries_slow_down_and_name_words(page: Page, confirming: Server) -> None:
+    queue = make_queue(confirming, 2)
     page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")
-    page.goto(f"{server.address}/verify/{queue}")
+    page.goto(f"{confirming.address}/verify/{queue}")
     page.locator("#work").wait_for()
     for key in "[[].,,":
         page.keyboard.press(key)
@@ -652,7 +653,7 @@ def test_keys_shift_boundaries_slow_down_and_name_words(page: Page, server: Serv
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     until_sent(page, queue)
-    [row] = decisions(server, queue)
+    [row] = decisions(confirming, queue)
     assert (row["answer"], row["word"], float(row["start"]), float(row["end"])) == ("word", "apple", 0.26, 0.66)
 
 
@@ -928,17 +929,17 @@ def test_signs_are_added_moved_resized_noted_deleted_and_undone(page: Page, fres
     until_saved(fresh, lambda signs: len(signs) == 2)
 
 
-def test_a_name_is_asked_for_and_the_queue_shows_how_far_everybody_is(browser: Browser, server: Server) -> None:
+def test_a_name_is_asked_for_and_the_queue_shows_how_far_everybody_is(browser: Browser, confirming: Server) -> None:
     """By keyboard alone."""
-    queue = make_queue(server, 12)
+    queue = make_queue(confirming, 12)
     with visitor(browser) as ada, visitor(browser, "Ben") as ben:
-        ada.goto(f"{server.address}/verify/{queue}")
+        ada.goto(f"{confirming.address}/verify/{queue}")
         expect(ada.get_by_role("dialog")).to_contain_text("Who is deciding?")
         expect(ada.get_by_role("alert")).to_be_hidden()
         ada.keyboard.type("Ada")
         ada.keyboard.press("Enter")
         expect(ada.locator("#number")).to_have_text("1 of 12")
-        ben.goto(f"{server.address}/verify/{queue}")
+        ben.goto(f"{confirming.address}/verify/{queue}")
         for number in (1, 2):
             expect(ben.locator("#number")).to_have_text(f"{number} of 12")
             ben.locator("#work").wait_for()
@@ -961,7 +962,7 @@ def test_a_name_is_asked_for_and_the_queue_shows_how_far_everybody_is(browser: B
         until_sent(ada, queue)
         expect(ada.locator("#people")).to_have_text("Ada: 1 · Ben: 2")
         expect(ada.locator("#number")).to_have_text("4 of 12")
-        ada.goto(f"{server.address}/verify")
+        ada.goto(f"{confirming.address}/verify")
         row = ada.locator(".queues li", has=ada.locator(f'a[href="/verify/{queue}"]'))
         expect(row).to_contain_text("3 of 12 decided")
         ben.keyboard.press("y")

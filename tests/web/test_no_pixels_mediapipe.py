@@ -21,7 +21,7 @@ from signspot.video.reader import open_video
 from signspot.video.writer import write_video
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render
-from tests.cli.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
+from tests.fixtures.purple import PURPLE, is_purple, pictures, purple
 
 from .conftest import LIMIT, PROGRAM, ROOT, ServerProcess
 

@@ -13,23 +13,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from signspot.video.writer import write_video
-from tests.cli.test_no_pixels_end_to_end import PURPLE, is_purple, pictures, purple
+from tests.fixtures.purple import is_purple, pictures, purple, purple_video
 
-from .conftest import SUBTITLES, Server, remember, until
+from .conftest import SUBTITLES, Server, until
 from .test_browser import DRAWN, MOVES, until_sent
 
 pytestmark = pytest.mark.slow
 SPOT = "/spot?video=news.mp4&dictionary=signs&word=river"
 PAGES = ("/", SPOT, "/compare?dictionary=signs&word=river", "/dictionary?name=signs", "/sign?dictionary=signs")
-
-
-def purple_video(path: Path, landmarks: Any, cache: Path) -> None:
-    """A video without a signer, and the landmarks of one in the cache, as if they had been seen in it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    shades = np.arange(len(landmarks)) % 20
-    write_video(path, (np.full((120, 160, 3), PURPLE - (shade, 0, 0), np.uint8) for shade in shades), 25)
-    remember(path, landmarks, cache)
 
 
 @pytest.fixture
