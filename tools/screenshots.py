@@ -53,6 +53,7 @@ _SHOWN = {
     "results": 1000,
 }  # pages in the docs, and the pixels of their height that are shown
 _WIDE, _COLOURS = 900, 256  # of a frame in the docs
+_LIMIT = 600_000  # milliseconds that a page may take, beside whatever else runs
 
 
 def make_folder(work: Path) -> Path:
@@ -137,6 +138,7 @@ def shoot(browser: Browser, address: str, queue: str, target: Path, pages: Seque
     """Pages at both widths."""
     for suffix, (width, height) in WIDTHS.items():
         context = browser.new_context(viewport={"width": width, "height": height}, permissions=["camera"])
+        context.set_default_timeout(_LIMIT)
         page = context.new_page()
         page.add_init_script("localStorage.setItem('signspot-who', 'Cem')")
         for name in pages:
@@ -155,11 +157,11 @@ def _visit(page: Page, name: str, address: str, queue: str) -> None:
     }
     page.goto(address + addresses.get(name, f"/{name}"))
     if name == "spot":
-        page.locator("#rows tr button").first.click(timeout=60_000)
+        page.locator("#rows tr button").first.click()
         page.locator("#show-skeleton").click()
     elif name == "sign":
         page.locator("#record").click()
-        page.locator("#words .card").first.wait_for(timeout=120_000)
+        page.locator("#words .card").first.wait_for()
     elif name in ("dictionary", "compare", "queue"):
         page.locator(
             {"dictionary": "#words .card", "compare": "#side figure", "queue": "#slot video"}[name]

@@ -29,7 +29,7 @@ _AGAIN = 2  # times the file's size that its packets may have in all; more is a 
 _SLACK = 1 << 16  # bytes
 FRAME_SECONDS = 30.0  # of decoding without one frame
 SCAN_SECONDS, _SCAN_RATE = 30.0, 5e6  # for reading all packets of a file: seconds, and bytes per second
-_REMEDY = "Encode it again with an honest clock, or leave it out."
+_REMEDY = "Encode it again, or leave it out."
 _ADVICE = "Give a video file such as .mp4, .mov, .webm, .mkv or .avi."
 
 # The only formats that are opened. Others are text, playlists and manifests that point elsewhere, patterns of names,
@@ -275,7 +275,7 @@ def _video_stream(path: Path, container: Any) -> Any:
     if name in _PICTURE_FORMATS:
         raise NotAVideoError(f"{path} is a picture, not a video. {_ADVICE}")
     if not len(container.streams):
-        raise EmptyVideoError(f"{path} holds no frame, nor sound: it is an empty shell. Make it again.")
+        raise EmptyVideoError(f"{path} holds neither frames nor sound. Make it again.")
     streams = [s for s in container.streams.video if not _is_cover(s)]
     if not streams and container.streams.audio:
         raise NotAVideoError(f"{path} is audio only: it holds sound and no picture. {_ADVICE}")

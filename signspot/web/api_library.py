@@ -75,7 +75,7 @@ async def upload(name: str, request: Request, bench: OpenWorkbench) -> dict[str,
     """Take a video, a .pose file or subtitles as the raw body; it is decoded in a child process first."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > bench.options.most_bytes:
-        raise OptionsError(f"'{name}' is too large: at most {bench.options.most_bytes:,} bytes are taken")
+        raise OptionsError(f"'{name}' is too large: at most {bench.options.most_bytes:,} bytes are accepted")
     uploads.refuse_videos(bench.folder, name)
     path = await uploads.receive(bench.folder, name, request.stream(), bench.options.most_bytes)
     about = await run_in_threadpool(uploads.check, bench.worker, path, name)
@@ -219,7 +219,8 @@ class JobRequest(BaseModel):
 def show_jobs(request: Request, bench: OpenWorkbench) -> list[dict[str, Any]]:
     """Jobs, those that are not over first."""
     language = language_of(request)
-    return [{**job, "message": translated(job["message"], language)} for job in bench.jobs.all()]
+    texts = ("stage", "message")
+    return [{**job, **{name: translated(job[name], language) for name in texts}} for job in bench.jobs.all()]
 
 
 @router.post("/jobs", dependencies=[OWNER])
@@ -259,10 +260,6 @@ def change_job(
     job: str, what: Annotated[str, Field(pattern="^(cancel|resume)$")], bench: OpenWorkbench
 ) -> dict[str, Any]:
     """Cancel a job, or resume one that was cancelled or failed."""
-    if what == "cancel":
-        bench.jobs.cancel(job)
-    elif what == "resume":
-        bench.jobs.resume(job)
-    else:
-        raise OptionsError(f"a job is cancelled or resumed; got '{what}'")
+    change = bench.jobs.cancel if what == "cancel" else bench.jobs.resume
+    change(job)
     return bench.jobs.get(job)

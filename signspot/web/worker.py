@@ -299,9 +299,9 @@ def _prepare(work: _Job, spec: Mapping[str, Any]) -> str:
     video = work.folder.video(spec["video"])
     source = video.source
     if not is_pose_file(source):
-        with work.stage("landmarks") as progress:
+        with work.stage("estimating landmarks") as progress:
             estimate_landmarks(source, progress, cache=default_cache())
-    with work.stage("track") as progress:
+    with work.stage("embedding the video") as progress:
         track = load(work.settings.encoder, device=work.settings.device).embed(source, progress=progress)
     return f"{track.grid.frames / track.grid.fps:.1f} s"
 
@@ -330,8 +330,8 @@ def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
         device=settings.device,
     )
     report = annotate(job, AnnotateOptions(language=spec.get("language", "en")), WorkerPool(1), work.stage)
-    failed = f"; {len(report.failed)} failed" if report.failed else ""
-    return f"{report.annotated + report.unchanged} videos, {report.candidates} candidates{failed}"
+    done = report.annotated + report.unchanged
+    return f"{done} videos, {report.candidates} candidates, {len(report.failed)} failed"
 
 
 def _adapt(work: _Job, spec: Mapping[str, Any]) -> str:

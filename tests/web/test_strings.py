@@ -90,6 +90,12 @@ def test_messages_are_translated_with_their_values_and_others_stay() -> None:
     nested = "'a.mp4' is refused: a.mp4 is empty (0 bytes). Copy or download it again."
     assert translated("there is no video 'a' in the folder", "de") == "In diesem Ordner gibt es kein Video „a“."
     assert translated(nested, "de").startswith("„a.mp4“ wird abgelehnt: a.mp4 ist leer (0 Bytes).")
+    sound = (
+        "a.mp4 is audio only: it holds sound and no picture. Give a video file such as .mp4, .mov, .webm, .mkv or .avi."
+    )
+    assert translated(sound, "de").endswith(
+        "kein Bild. Geben Sie eine Videodatei wie .mp4, .mov, .webm, .mkv oder .avi an."
+    )
     assert translated("there is no video 'a' in the folder", "en") == "there is no video 'a' in the folder"
     assert translated("a new message", "de") == "a new message"
     hostile = "no word '" + "a" * 20_000 + "' in this dictionary (1 words). Did you mean"
