@@ -291,8 +291,6 @@ class Download:
 
     url: str
     name: str  # of the file; `/` between folders
-    size: int | None = None  # bytes, where they are known
-    sha256: str = ""  # where it is known
 
 
 class Downloader:
@@ -304,11 +302,11 @@ class Downloader:
         self._silent: Counter[str] = Counter()
         self._connections = Connections(self.options.timeout)
 
-    def fetch(self, download: Download, target: Path, check: Check | None = None) -> str:
+    def fetch(self, url: str, target: Path, check: Check | None = None) -> str:
         """Fetch a file to `target`, going on with what an earlier call has left.
 
         Args:
-            download: what to fetch; its name is not used here.
+            url: what to fetch.
             target: where to.
             check: says what is wrong with the content, or None.
 
@@ -319,7 +317,7 @@ class Downloader:
             DownloadError: it cannot be had, or is not what it should be.
             OutputError: it cannot be written.
         """
-        address = _address(download.url)
+        address = _address(url)
         host = urllib.parse.urlsplit(address).netloc
         if self._silent[host] >= _SILENT_AFTER:
             raise DownloadError(f"{host} did not answer several times: {address} is left for a later run")
@@ -327,26 +325,28 @@ class Downloader:
             target.parent.mkdir(parents=True, exist_ok=True)
             part = PartFile(target, address)
             resumed = part.size > 0
-            self._receive(address, host, download, part)
-            wrong, digest = _inspect(part.path, download, check)
+            self._receive(address, host, part)
+            wrong = check(part.path) if check else None
             if wrong and resumed:  # perhaps the file has changed between the two halves: once more, whole
                 part.discard()
-                self._receive(address, host, download, part)
-                wrong, digest = _inspect(part.path, download, check)
+                self._receive(address, host, part)
+                wrong = check(part.path) if check else None
             if wrong:
                 part.discard()
                 raise DownloadError(f"{address} is refused: {wrong}")
+            with part.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
             part.finish()
         except OSError as error:
             raise OutputError(explain_write_failure(target, error)) from error
         return digest
 
-    def _receive(self, address: str, host: str, download: Download, part: PartFile) -> None:
+    def _receive(self, address: str, host: str, part: PartFile) -> None:
         """Try until all is there."""
         fruitless, most = 0, part.size
         while True:
             try:
-                self._try_once(address, host, download, part)
+                self._try_once(address, host, part)
                 self._silent[host] = 0
                 return
             except TryAgainError as error:
@@ -360,13 +360,13 @@ class Downloader:
     def _backoff(self, fruitless: int) -> float:
         return min(self.options.longest_wait, self.options.backoff * 2.0 ** max(0, fruitless - 1))
 
-    def _try_once(self, address: str, host: str, download: Download, part: PartFile) -> None:
+    def _try_once(self, address: str, host: str, part: PartFile) -> None:
         self.options.sleep(max(0.0, self._ready.get(host, 0.0) - self.options.clock()))
         headers = {"User-Agent": self.options.agent, "Accept-Encoding": "identity", "Accept": "video/*,*/*;q=0.5"}
         request = urllib.request.Request(address, headers=headers | part.range_headers())
         try:
             with self._connections.open(request) as response:
-                self._store(address, response, download, part)
+                self._store(address, response, part)
         except urllib.error.HTTPError as error:
             with error:
                 _judge_status(address, error, part)
@@ -383,12 +383,10 @@ class Downloader:
         finally:
             self._ready[host] = self.options.clock() + self.options.delay
 
-    def _store(self, address: str, response: Any, download: Download, part: PartFile) -> None:
+    def _store(self, address: str, response: Any, part: PartFile) -> None:
         total = part.begin(response)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise DownloadError(f"{address} comes compressed, which was not asked for")
-        if download.size is not None and total is not None and total != download.size:
-            raise DownloadError(f"{address} has {total:,} bytes where {download.size:,} were expected")
         if (total or 0) > self.options.max_bytes:
             raise DownloadError(f"{address} has {total:,} bytes; the limit is {self.options.max_bytes:,}")
         with part.path.open("ab") as file:
@@ -424,18 +422,6 @@ class Downloader:
         except (http.client.HTTPException, OSError, ValueError) as error:  # ValueError: a chunk of no possible length
             raise TryAgainError(f"the connection broke ({type(error).__name__})") from error
         return data
-
-
-def _inspect(path: Path, download: Download, check: Check | None) -> tuple[str | None, str]:
-    """The fault of a file that came, if any, and its SHA-256."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    size = path.stat().st_size
-    if download.size is not None and size != download.size:
-        return f"{size:,} bytes came where {download.size:,} were expected", digest
-    if download.sha256 and digest != download.sha256.lower():
-        return f"its SHA-256 is {digest[:12]}… where {download.sha256[:12].lower()}… was expected", digest
-    return (check(path) if check else None), digest
 
 
 def _address(url: str) -> str:
@@ -563,11 +549,11 @@ def fetch(
             name = safe_path(download.name)
             try:
                 target = path_inside(folder, name, "the file")
-                if _is_there(target, manifest.get(name), download):
+                if _is_there(target, manifest.get(name)):
                     earlier.append(target)
                     continue
                 _refuse_player_page(download.url, target)
-                digest = downloader.fetch(download, target, video_problem)
+                digest = downloader.fetch(download.url, target, video_problem)
             except (DownloadError, FormatError) as error:
                 problems.append(LeftOut(folder / name, str(error)))
                 logger.info("not fetched: %s", error)
@@ -653,7 +639,7 @@ def _with_suffix(exemplar: Exemplar, url: str) -> Exemplar:
     return replace(exemplar, path=Path(exemplar.id + (suffix if suffix in VIDEO_SUFFIXES else ".mp4")))
 
 
-def _is_there(target: Path, entry: Fetched | None, download: Download) -> bool:
+def _is_there(target: Path, entry: Fetched | None) -> bool:
     """Whether this very file was fetched before and still has its size, or was put there by somebody.
 
     Raises:
@@ -662,8 +648,7 @@ def _is_there(target: Path, entry: Fetched | None, download: Download) -> bool:
     if not target.is_file():
         return False
     if entry is not None:
-        same = not download.sha256 or download.sha256.lower() == entry.sha256
-        return same and target.stat().st_size == entry.bytes
+        return target.stat().st_size == entry.bytes
     if wrong := video_problem(target):
         raise DownloadError(f"a file that was not fetched lies at {target}: {wrong}. Move it away")
     return True

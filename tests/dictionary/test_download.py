@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signspot.dictionary import download as connections
-from signspot.dictionary.download import Download, Downloader, DownloadOptions
+from signspot.dictionary.download import Downloader, DownloadOptions
 from signspot.errors import DownloadError, OutputError
 from signspot.video.probing import page_problem, video_problem
 from tests.fixtures.limits import LIMIT
@@ -23,11 +23,8 @@ def downloader(clock: Any, **changes: Any) -> Downloader:
 
 @pytest.fixture
 def fetch(server: Any, clock: Any, tmp_path: Path) -> Any:
-    def fetch(path: str = "/a.mp4", size: int | None = None, sha256: str = "", **changes: Any) -> str:
-        address = path if "://" in path or ":" in path else server.address + path
-        return downloader(clock, **changes).fetch(
-            Download(address, "a.mp4", size, sha256), tmp_path / "a.mp4", video_problem
-        )
+    def fetch(path: str = "/a.mp4", **changes: Any) -> str:
+        return downloader(clock, **changes).fetch(server.address + path, tmp_path / "a.mp4", video_problem)
 
     return fetch
 
@@ -38,7 +35,7 @@ def files(folder: Path) -> set[str]:
 
 class TestWhole:
     def test_at_once(self, fetch: Any, server: Any, tmp_path: Path) -> None:
-        assert fetch(size=len(server.content), sha256=server.sha256.upper()) == server.sha256
+        assert fetch() == server.sha256
         assert (tmp_path / "a.mp4").read_bytes() == server.content
         assert files(tmp_path) == {"a.mp4"}
         (path, headers), *more = server.requests
@@ -198,16 +195,6 @@ class TestLies:
             fetch()
         assert not (tmp_path / "a.mp4").exists()
 
-    def test_another_file_than_expected(self, fetch: Any, server: Any, tmp_path: Path) -> None:
-        with pytest.raises(DownloadError, match="0000"):
-            fetch(sha256="0" * 64)
-        with pytest.raises(DownloadError, match="17"):
-            fetch(size=17)
-        server.chunked = True
-        with pytest.raises(DownloadError, match="17"):
-            fetch(size=17)
-        assert files(tmp_path) == set()
-
     @pytest.mark.parametrize("chunked", [False, True])
     def test_too_much(self, fetch: Any, server: Any, tmp_path: Path, chunked: bool) -> None:
         server.chunked = chunked
@@ -283,7 +270,7 @@ class TestManners:
     )
     def test_hosts_that_cannot_be(self, tmp_path: Path, clock: Any, url: str) -> None:
         with pytest.raises(DownloadError):
-            downloader(clock, retries=0).fetch(Download(url, "a"), tmp_path / "a")
+            downloader(clock, retries=0).fetch(url, tmp_path / "a")
 
     @pytest.mark.parametrize("target", ["http://a..b/x", "http://[::1/x", "http://127.0.0.1:99999/", "http://"])
     def test_redirects_to_hosts_that_cannot_be(self, fetch: Any, server: Any, target: str) -> None:
@@ -298,7 +285,7 @@ class TestManners:
         """Each is left in time, with a reason, and without a file."""
         options = DownloadOptions(retries=0, timeout=0.5, slow_after=0.5, delay=0, max_bytes=300_000)
         with lying_server(SERVERS[name]) as address, pytest.raises(DownloadError):
-            Downloader(options).fetch(Download(address + "/a.mp4", "a"), tmp_path / "a.mp4", video_problem)
+            Downloader(options).fetch(address + "/a.mp4", tmp_path / "a.mp4", video_problem)
         assert not (tmp_path / "a.mp4").exists()
 
     def test_redirects_lead_into_no_other_network(
@@ -309,10 +296,10 @@ class TestManners:
         found = f"HTTP/1.1 302 Found\r\nLocation: {server.address}/a.mp4\r\nContent-Length: 0\r\n\r\n".encode()
         with lying_server(says(found), "127.0.0.2") as public:
             with pytest.raises(DownloadError, match=r"127\.0\.0\.1"):
-                downloader(clock, retries=0).fetch(Download(public + "/a.mp4", "a"), tmp_path / "a")
+                downloader(clock, retries=0).fetch(public + "/a.mp4", tmp_path / "a")
             assert not server.requests
         server.redirects = {"/in": server.address + "/a.mp4"}
-        assert downloader(clock).fetch(Download(server.address + "/in", "b"), tmp_path / "b") == server.sha256
+        assert downloader(clock).fetch(server.address + "/in", tmp_path / "b") == server.sha256
 
 
 @pytest.mark.parametrize(
@@ -332,7 +319,7 @@ def test_local_addresses(address: str, local: bool) -> None:
 )
 def test_only_web_addresses(url: str, tmp_path: Path) -> None:
     with pytest.raises(DownloadError):
-        Downloader().fetch(Download(url, "a"), tmp_path / "a")
+        Downloader().fetch(url, tmp_path / "a")
 
 
 def test_nobody_there(clock: Any, tmp_path: Path, server: Any) -> None:
@@ -340,28 +327,28 @@ def test_nobody_there(clock: Any, tmp_path: Path, server: Any) -> None:
     one = downloader(clock, retries=1)
     for _ in range(3):
         with pytest.raises(DownloadError):
-            one.fetch(Download("http://127.0.0.1:9/x.mp4", "x"), tmp_path / "x")
+            one.fetch("http://127.0.0.1:9/x.mp4", tmp_path / "x")
     waited = len(clock.slept)
     with pytest.raises(DownloadError, match=r"127\.0\.0\.1:9"):
-        one.fetch(Download("http://127.0.0.1:9/y.mp4", "y"), tmp_path / "y")
+        one.fetch("http://127.0.0.1:9/y.mp4", tmp_path / "y")
     assert len(clock.slept) == waited
-    assert one.fetch(Download(server.address + "/a.mp4", "a"), tmp_path / "a") == server.sha256
+    assert one.fetch(server.address + "/a.mp4", tmp_path / "a") == server.sha256
 
 
 def test_a_pause_between_two_requests_to_one_host(clock: Any, server: Any, tmp_path: Path) -> None:
     one = downloader(clock, delay=2.5)
     for name in "abc":
-        one.fetch(Download(f"{server.address}/{name}", name), tmp_path / name)
+        one.fetch(f"{server.address}/{name}", tmp_path / name)
     assert clock.slept == [2.5, 2.5]
     clock.now += 100
-    one.fetch(Download(f"{server.address}/d", "d"), tmp_path / "d")
+    one.fetch(f"{server.address}/d", tmp_path / "d")
     assert clock.slept == [2.5, 2.5]
 
 
 def test_a_place_that_cannot_be_written(clock: Any, server: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError):
-        downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "file" / "a.mp4")
+        downloader(clock).fetch(server.address + "/a", tmp_path / "file" / "a.mp4")
 
 
 def test_a_video_is_no_page(video: bytes) -> None:
@@ -375,8 +362,8 @@ def test_a_full_disk(clock: Any, server: Any, tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
         with pytest.raises(OutputError):
-            downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "a.mp4")
+            downloader(clock).fetch(server.address + "/a", tmp_path / "a.mp4")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not (tmp_path / "a.mp4").exists()
-    assert downloader(clock).fetch(Download(server.address + "/a", "a"), tmp_path / "a.mp4") == server.sha256
+    assert downloader(clock).fetch(server.address + "/a", tmp_path / "a.mp4") == server.sha256
