@@ -192,7 +192,7 @@ def fetch(
         _, report = fetch_dictionary(open_dictionary(path), path, DownloadOptions(delay=delay), progress)
     for problem in report.problems:
         log(f"not fetched {problem.path}: {problem.message}")
-    print_line(f"{len(report.fetched)} fetched, {len(report.kept)} there before, {len(report.problems)} not to be had")
+    print_line(f"{len(report.fetched)} fetched, {len(report.kept)} there before, {len(report.problems)} failed")
     if report.problems:
         raise typer.Exit(1)
 

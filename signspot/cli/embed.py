@@ -38,7 +38,7 @@ def embed(
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Make tracks of videos, which `signspot spot` takes in place of them, and a folder of which `search` takes.
+    """Make tracks of videos: `signspot spot` takes a track in place of its video, `search` a folder of tracks.
 
     Files that are there are left alone, so the same command goes on where it was stopped. Of features that others have
     made, --encoder names the checkpoint that made them, and --stride the frames between two of them.

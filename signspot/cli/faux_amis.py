@@ -24,7 +24,7 @@ def faux_amis(
 ) -> None:
     """Find signs of two languages with the same form, and say whether they mean the same.
 
-    Words that are written alike count as the same meaning, unless --translations says what translates what.
+    Words that are written alike count as the same meaning, unless --translations lists which words translate which.
 
     Example: signspot faux-amis bsl/ dgs/ --translations bsl-dgs.csv --html faux-amis.html
     """

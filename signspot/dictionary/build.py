@@ -40,7 +40,7 @@ def build_dictionary(
     Args:
         source: anything `open_dictionary` opens, or a dictionary.
         folder: where to; it must not exist, be empty, or hold this very dictionary, whole or in part.
-        progress: told how many exemplars are copied.
+        progress: of exemplars.
         write_landmarks: writes the landmarks of a video into a `.pose` file. Where it is given, the folder gets
             landmarks instead of videos: nobody's face is in it.
         cache: folder of landmarks; those of a video that are there serve for the exemplars that are cut out of it.

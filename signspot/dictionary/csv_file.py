@@ -163,7 +163,7 @@ def _file(folder: Path, name: str) -> Path:
     """The file that a cell names; a table made on Windows may write it with backslashes."""
     try:
         is_there = (folder / name).exists()
-    except (OSError, ValueError):  # no file can have this name: told as one that is not there
+    except (OSError, ValueError):  # no file can have this name: reported as missing
         is_there = True
     return folder / (name if is_there else name.replace("\\", "/"))
 

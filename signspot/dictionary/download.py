@@ -270,7 +270,7 @@ def content_range(text: str) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class DownloadOptions:
-    """Manners towards servers."""
+    """How servers are asked."""
 
     delay: float = 1.0  # seconds between two requests to one host
     retries: int = 5  # tries that bring nothing new before giving up
@@ -314,7 +314,7 @@ class Downloader:
             The SHA-256 of the file.
 
         Raises:
-            DownloadError: it cannot be had, or is not what it should be.
+            DownloadError: it cannot be fetched, or is not what it should be.
             OutputError: it cannot be written.
         """
         address = _address(url)
@@ -524,7 +524,7 @@ class FetchReport:
 
     fetched: tuple[Path, ...] = ()  # new files
     kept: tuple[Path, ...] = ()  # files that an earlier run has fetched
-    problems: tuple[LeftOut, ...] = ()  # files that could not be had, with the reason
+    problems: tuple[LeftOut, ...] = ()  # files that could not be fetched, with the reason
 
 
 def fetch(
@@ -591,10 +591,10 @@ def fetch_dictionary(
             it in `folder`.
         folder: the dictionary's folder, or a new one.
         options: how to behave towards servers.
-        progress: told how many videos are done.
+        progress: of videos.
 
     Returns:
-        The dictionary with the files that are there now, and what could not be had.
+        The dictionary with the files that are there now, and what could not be fetched.
 
     Raises:
         DictionaryError: there is nothing to fetch from.
@@ -634,7 +634,7 @@ def safe_path(name: str) -> str:
 def _with_suffix(exemplar: Exemplar, url: str) -> Exemplar:
     try:
         suffix = Path(urllib.parse.urlsplit(url).path).suffix.lower()
-    except ValueError:  # its turn to be told comes with its download
+    except ValueError:  # reported when it is downloaded
         suffix = ""
     return replace(exemplar, path=Path(exemplar.id + (suffix if suffix in VIDEO_SUFFIXES else ".mp4")))
 

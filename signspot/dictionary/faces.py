@@ -79,7 +79,7 @@ def identify_signers(
     Args:
         dictionary: its exemplars' videos are looked at; `.pose` files show no face.
         describer: how faces are described.
-        progress: told how many videos are done.
+        progress: of videos.
 
     Returns:
         The dictionary with signers; videos without a face are among its problems.

@@ -165,7 +165,7 @@ def _source(kind: object, path: Path) -> LabelSource:
 
 
 def _with_span(row: dict[str, Any]) -> dict[str, Any]:
-    source = row["source"] if isinstance(row["source"], str) else ""  # anything else is told later
+    source = row["source"] if isinstance(row["source"], str) else ""  # anything else is refused later
     before, after = next((span for kind, span in _SPANS.items() if kind == source), (0.0, 0.0))
     row = {"time": row["recorded time"]} | row  # files of earlier versions have no list of our times
     if "start" in row or before == after:

@@ -371,7 +371,7 @@ def read(path: Path, tiers: Sequence[str] = ()) -> list[Spotting]:
 
 
 def list_tiers(path: str | os.PathLike[str]) -> list[TierSummary]:
-    """The tiers of a document in their order, and which of them `read` reads unless told.
+    """The tiers of a document in their order, and which of them `read` reads by default.
 
     Raises:
         FormatError: it is not an ELAN document.

@@ -1,4 +1,4 @@
-"""Spottings as plain rows, which every format writes and reads; links to videos, seals, and the joining of edits."""
+"""Spottings as plain rows, which every format writes and reads; links to videos; checksums; edits of people."""
 
 import hashlib
 import json

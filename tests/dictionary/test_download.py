@@ -323,7 +323,7 @@ def test_only_web_addresses(url: str, tmp_path: Path) -> None:
 
 
 def test_nobody_there(clock: Any, tmp_path: Path, server: Any) -> None:
-    """After three files that cannot be had the host is left alone."""
+    """After three files that cannot be fetched the host is left alone."""
     one = downloader(clock, retries=1)
     for _ in range(3):
         with pytest.raises(DownloadError):
