@@ -104,24 +104,18 @@ def read_size(text: str | None) -> list[int] | None:
 @app.command("show")
 def show(
     word: Annotated[str, typer.Argument(help="A word of the synthetic language.")],
-    out: Annotated[Path, typer.Option(help="Folder for the images.")] = Path("synthetic-show"),
+    out: Annotated[Path, typer.Option(help="The page (.html).")] = Path("synthetic-show.html"),
     seed: Annotated[int, typer.Option(help="Seed of the language.")] = 7,
 ) -> None:
-    """Show a word's signs: a contact sheet, a short video, and a page of sentences with glosses and subtitles.
+    """Show a word's signs, and sentences with glosses and subtitles, on a page with videos.
 
-    Example: signspot synthetic show apple --out apple/
+    Example: signspot synthetic show apple --out apple.html
     """
     from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan
-    from signspot_synthetic.show import contact_sheet, sign_video
-    from signspot_synthetic.show import page as write_page
+    from signspot_synthetic.show import write_show_page
 
-    corpus = CorpusPlan(CorpusOptions(seed=seed))
     with open_outputs() as outputs:
-        sheet, video, page = (outputs.claim(out / name) for name in (f"{word}.png", f"{word}.mp4", "sentences.html"))
-        contact_sheet(corpus.lexicon, word, sheet, seed=seed)
-        with bar("video", "frames") as progress:
-            sign_video(corpus.lexicon, word, video, seed=seed, progress=progress)
+        page = outputs.claim(out, (".html",))
         with bar("page", "frames") as progress:
-            write_page(corpus, page, progress=progress)
-    for path in (sheet, video, page):
-        print_line(str(path))
+            write_show_page(CorpusPlan(CorpusOptions(seed=seed)), word, page, progress=progress)
+    print_line(str(page))

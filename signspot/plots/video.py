@@ -172,7 +172,7 @@ def _write_caption(canvas: Image, view: View, time: float) -> None:
     texts = [_text(f"{spotting.word}  {spotting.score:.2f}") for spotting in now[:_MOST_CAPTIONS]]
     left = max(110, (WIDTH - sum(text.shape[1] + 36 for text in texts)) // 2)
     for text in texts:
-        _blend(canvas, text, top, left)
+        blend(canvas, text, top, left)
         left += text.shape[1] + 36
 
 
@@ -181,7 +181,8 @@ def _text(text: str) -> Image:
     return text_image(text, _TEXT_HEIGHT)
 
 
-def _blend(canvas: Image, text: Image, top: int, left: int) -> None:
+def blend(canvas: Image, text: Image, top: int, left: int) -> None:
+    """Lay an image of text over a canvas; what does not fit is cut off at the right."""
     width = min(text.shape[1], canvas.shape[1] - left)
     if width <= 0:
         return

@@ -51,7 +51,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("annotate a --dictionary signs --out run --export notes.vtt", "--force"),
         ("annotate a --dictionary signs --out run --export a/x.vtt", "it is a file of the input a"),
         ("annotate a --dictionary signs --out run --labels labels.jsonl", "--force"),
-        ("synthetic show apple --out report", "--force"),
+        ("synthetic show apple --out report/sentences.html", "--force"),
         ("demo --out report", "--force"),
         ("mouth footage.pose --subtitles notes.vtt --labels labels.jsonl", "--force"),
         ("mouth footage.pose --subtitles notes.vtt --out notes.vtt", "it is the input notes.vtt itself"),
