@@ -60,9 +60,11 @@ class Batch:
 
     @property
     def similarity(self) -> Tensor:
-        """(N, V) of every clip and every exemplar: as compared, or the cosine."""
+        """(N, V) of every clip and every exemplar: as compared, or the cosine; in float32 or better."""
+        if self.compared is not None:
+            return _wide(self.compared)
         # By columns in memory, as they are summed by word.
-        return (self.exemplars @ self.clips.T).T if self.compared is None else self.compared
+        return (_wide(self.exemplars) @ _wide(self.clips).T).T
 
     @property
     def is_foreground(self) -> Tensor:
@@ -163,25 +165,27 @@ def watch_read_lookup(
         bags: which reading of the paper, or "released" for the semantics of the authors' code; see the module.
         synonyms: (P, 2) pairs of words; a clip and an exemplar of such a pair are neither positive nor negative.
     """
-    members = Membership.of(batch)
-    weights = exponentials(batch.similarity, temperature)
-    mask = _without_synonyms(batch, members, synonyms)
-    if mask is not None:
-        weights = weights * mask
-    sums = WordSums.of(batch, members, weights)
-    if bags == "released":
-        return mil_nce(*_released_bags(batch, members, weights, sums))
-    parts = [_foreground_words(members, sums)]
-    if bags == "appendix":
-        parts += [_clip_anchors(members, sums), _background_words(members, sums)]
-    else:
-        positive, total = _clip_anchors(members, sums)
-        parts.append((positive[batch.is_foreground], total[batch.is_foreground]))
-    if bags == "section":
-        parts.append(_background_sets(members, sums))
-    if bags == "figure":
-        parts += [_background_sets_by_word(members, sums), _background_words(members, sums)]
-    return mil_nce(torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts]))
+    # Exponentials differ by a factor of e^(2/τ): half precision, in which a trunk may compute, would lose bags.
+    with torch.autocast(batch.clips.device.type, enabled=False):
+        members = Membership.of(batch)
+        weights = exponentials(batch.similarity, temperature)
+        mask = _without_synonyms(batch, members, synonyms)
+        if mask is not None:
+            weights = weights * mask
+        sums = WordSums.of(batch, members, weights)
+        if bags == "released":
+            return mil_nce(*_released_bags(batch, members, weights, sums))
+        parts = [_foreground_words(members, sums)]
+        if bags == "appendix":
+            parts += [_clip_anchors(members, sums), _background_words(members, sums)]
+        else:
+            positive, total = _clip_anchors(members, sums)
+            parts.append((positive[batch.is_foreground], total[batch.is_foreground]))
+        if bags == "section":
+            parts.append(_background_sets(members, sums))
+        if bags == "figure":
+            parts += [_background_sets_by_word(members, sums), _background_words(members, sums)]
+        return mil_nce(torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts]))
 
 
 def watch_lookup(batch: Batch, temperature: float = 0.07, synonyms: Tensor | None = None) -> Tensor:
@@ -271,6 +275,11 @@ def _without_synonyms(batch: Batch, members: Membership, synonyms: Tensor | None
     alike = (one & two).any(dim=2)
     alike = alike | alike.T
     return ~((members.row_words.float() @ alike.float() > 0)[:, members.column_word] & ~members.match)
+
+
+def _wide(values: Tensor) -> Tensor:
+    """The same numbers in float32, or as they are in double precision."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
 def exponentials(similarity: Tensor, temperature: float) -> Tensor:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import groupby
 from typing import get_args
 
@@ -316,6 +317,17 @@ def test_names_of_words_do_not_matter() -> None:
         assert watch_read_lookup(renamed, 0.07, bags).item() == pytest.approx(
             watch_read_lookup(batch, 0.07, bags).item(), rel=1e-9
         )
+
+
+@pytest.mark.parametrize("bags", get_args(Bags))
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_half_precision_of_what_is_around_it_changes_nothing(bags: Bags, half: torch.dtype) -> None:
+    plain = random_batch(1)
+    batch = replace(plain, clips=plain.clips.to(half), exemplars=plain.exemplars.to(half))
+    exact = replace(plain, clips=batch.clips.double(), exemplars=batch.exemplars.double())
+    with torch.autocast("cpu", half):
+        found = watch_read_lookup(batch, 0.07, bags)
+    assert found.item() == pytest.approx(watch_read_lookup(exact, 0.07, bags).item(), rel=1e-4)
 
 
 @pytest.mark.parametrize("bags", get_args(Bags))
