@@ -45,10 +45,12 @@ def adapt(
     """
     from signspot.corpus.corpus import open_corpus
     from signspot.dictionary.opening import open_dictionary
+    from signspot.io.progress import quiet
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
     from signspot.training.adaptation import adapt as adapt_encoder
     from signspot.training.adaptation_data import AdaptOptions
+    from signspot.training.distributed import join_group
 
     options = AdaptOptions(steps=steps, bags=bags, embeddings=embeddings, seed=seed)
     name = out.resolve().name
@@ -58,12 +60,13 @@ def adapt(
     outputs.claim(target.with_suffix(".json"))
     footage = open_corpus(corpus)
     words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
-    with resume_hint(out), outputs:
-        result = adapt_encoder(
-            load(encoder, device=settings().device), footage, words, out, options, stage=bar, command=command()
-        )
-        if result.encoder is not None:
+    with join_group(settings().device) as group, resume_hint(out), outputs:
+        spotter, stage = load(encoder, device=settings().device), bar if group.is_first else quiet
+        result = adapt_encoder(spotter, footage, words, out, options, stage=stage, command=command())
+        if result.encoder is not None and group.is_first:
             result = replace(result, encoder=save_encoder(result.encoder, target, half=True))
+    if not group.is_first:
+        return
     if as_json:
         print_line(json.dumps(_plain(result, target)))
     else:

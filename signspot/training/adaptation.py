@@ -36,6 +36,7 @@ from signspot.training.adapters import (
     frame_coder,
     train_adapters,
 )
+from signspot.training.distributed import current_group
 
 Scores = NDArray[np.floating[Any]]
 
@@ -97,9 +98,10 @@ def adapt(
     """
     began, chosen, base = time.monotonic(), options or AdaptOptions(), spotter.encoder
     frame_coder(base)
-    whole_corpus = with_split(corpus, Path(folder) / "splits.json")
+    with current_group().first_ahead():
+        whole_corpus = with_split(corpus, Path(folder) / "splits.json")
+        footage = read_footage(spotter, whole_corpus, dictionary, chosen, stage)
     test_videos = len(whole_corpus.in_split("test"))
-    footage = read_footage(spotter, whole_corpus, dictionary, chosen, stage)
     turns = _cross_validate(spotter, footage, chosen, Path(folder), stage)
     measured: dict[str, tuple[Gain, ...]] = {match: tuple(gains(of_turns)) for match, of_turns in turns.items()}
     choice = AdapterChoice(is_kept(measured["alignment"]), "embedding" in measured and is_kept(measured["embedding"]))

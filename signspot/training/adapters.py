@@ -31,6 +31,7 @@ from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.matching import STEPS, warping_costs
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, SubtitledSegment, frame_range
+from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, train, warm_cosine
 from signspot.types import Grid, Label, Track
 
@@ -322,7 +323,7 @@ class AdaptationTask(Task[Adapters, SegmentBatch]):
 
     def loss(self, module: Adapters, batch: SegmentBatch) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """As `Task.loss`."""
-        aligned, embedded = losses(module, batch, self.options, self.typical_cost)
+        aligned, embedded = losses(module, batch, self.options, self.typical_cost, self.group)
         return aligned + embedded if self.options.embeddings else aligned, (aligned, embedded)
 
     def arrays(self, batch: SegmentBatch) -> dict[str, Any]:
@@ -330,7 +331,9 @@ class AdaptationTask(Task[Adapters, SegmentBatch]):
         return {"codes": batch.codes.numpy(), "row": batch.row.numpy()}
 
 
-def losses(adapters: Adapters, batch: SegmentBatch, options: AdaptOptions, typical: float) -> tuple[Tensor, Tensor]:
+def losses(
+    adapters: Adapters, batch: SegmentBatch, options: AdaptOptions, typical: float, group: Group = ALONE
+) -> tuple[Tensor, Tensor]:
     """The loss of alignments and that of embeddings of one batch; 0 where no map of embeddings is learned.
 
     Args:
@@ -338,16 +341,21 @@ def losses(adapters: Adapters, batch: SegmentBatch, options: AdaptOptions, typic
         batch: of segments.
         options: bags and temperatures.
         typical: the cost of aligning two different signs, the unit of costs.
+        group: the processes, each of which compares the clips with its share of the exemplars.
     """
-    exemplars, signed = adapters.adapt_codes(batch.exemplars), adapters.adapt_codes(batch.codes)
+    count = batch.exemplars.shape[2]
+    mine = group.share(count)
+    exemplars, signed = adapters.adapt_codes(batch.exemplars[:, :, mine]), adapters.adapt_codes(batch.codes)
     costs = clip_costs(exemplars, signed, batch.seen, batch.clips, STEPS.times(typical).costs) / typical
+    costs = group.gather(costs.T, count).T
     aligned = watch_read_lookup(_bags(batch, 1 - costs), options.temperature, options.bags)
     if not options.embeddings:
         return aligned, aligned.new_zeros(())
     windows = adapters.adapt_embeddings(batch.embeddings)[batch.clips.segment[:, None], batch.clips.frames]  # (N, E, D)
-    exemplars_embedded = adapters.adapt_embeddings(batch.exemplar_embeddings)  # (M, V, D)
+    exemplars_embedded = adapters.adapt_embeddings(batch.exemplar_embeddings[:, mine])  # (M, V, D)
     alike = torch.einsum("ned,mvd->nemv", windows, exemplars_embedded).amax(dim=2)  # (N, E, V): the better view
     best = alike.masked_fill(~batch.clips.is_end[:, :, None], -1.0).amax(dim=1)  # (N, V): the best window
+    best = group.gather(best.T, count).T
     embedded = watch_read_lookup(_bags(batch, best), options.embedding_temperature, options.bags)
     return aligned, embedded
 

@@ -1,6 +1,5 @@
 """Two processes under a real torchrun give the losses and the weights that one process with the whole batch gives."""
 
-import importlib.util
 import json
 import os
 import pickle
@@ -16,8 +15,9 @@ from hypothesis import strategies as st
 from signspot.errors import OptionsError
 from signspot.training.distributed import Group, communication, join_group, local_device
 from tests.fixtures.limits import LIMIT, started
+from tests.training import two_processes as script
 
-SCRIPT = Path(__file__).parent / "two_processes.py"
+SCRIPT = Path(script.__file__)
 
 
 def torchrun(*arguments: object) -> tuple[int, str]:
@@ -30,13 +30,7 @@ def torchrun(*arguments: object) -> tuple[int, str]:
 
 
 def test_every_task_gives_the_losses_and_weights_of_one_process(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    spec = importlib.util.spec_from_file_location("two_processes", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    names = ("labelled_signs", "rgb_config", "rgb_signs", "store", "lip_clips")
-    data = {name: request.getfixturevalue(name) for name in names}
+    data = {name: request.getfixturevalue(name) for name in script.DATA}
     (tmp_path / "data.pickle").write_bytes(pickle.dumps(data))
     script.steps(tmp_path / "one")
     code, report = torchrun(SCRIPT, "steps", tmp_path / "two")

@@ -21,9 +21,12 @@ import numpy as np
 import torch
 
 from signspot.io.progress import silent
+from signspot.models.checkpoints import load_encoder
 from signspot.models.frame_coder import CoderOptions
 from signspot.mouthing.network import NetworkOptions
 from signspot.mouthing.trials import read_vocabulary
+from signspot.training.adaptation_data import AdaptOptions
+from signspot.training.adapters import AdaptationTask, SegmentBatches
 from signspot.training.distributed import join_group
 from signspot.training.embedding_mlp import EmbeddingTask
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
@@ -50,6 +53,7 @@ EMBEDDINGS = {
     "domains": replace(CONFIG, domain_specific=True),
 }
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "dropout": 0.0}
+DATA = ("labelled_signs", "rgb_config", "rgb_signs", "store", "lip_clips", "footage")  # fixtures
 NewTask = Callable[[], Task[Any, Any]]
 
 
@@ -81,9 +85,7 @@ def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
         config = replace(given, epochs=1, optimiser="sgd", lr=0.01)
         module = initial_trunk(config, 3)
         module.trunk.logits.dropout.p = 0.0  # type: ignore[union-attr]
-        task = RgbTask(config, module, RgbBatches(data["rgb_signs"], config, 6, 32))
-        task.schedule = replace(task.schedule, steps=1, epoch=None)  # its many batch norms soon amplify rounding
-        return task
+        return RgbTask(config, module, RgbBatches(data["rgb_signs"], config, 6, 32))
 
     def frame_codes() -> Task[Any, Any]:
         coder = CoderOptions(codes=16, width=16, blocks=1, embedding=12, dropout=0.0)
@@ -96,6 +98,10 @@ def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
         config = MouthingConfig(optimiser=how, network=NetworkOptions(width=8, heads=2, maps=4, dropout=0.0))
         return MouthingTask(config, data["lip_clips"], read_vocabulary(unseen=False))
 
+    def adaptation() -> Task[Any, Any]:
+        options = AdaptOptions(steps=STEPS, segments=6, exemplars=1, lr=1e-2, embeddings=True)
+        return AdaptationTask(load_encoder("landmark-synthetic"), SegmentBatches(data["footage"], options))
+
     embeddings = {name: partial(_embedding, config) for name, config in EMBEDDINGS.items()}
     return {
         **embeddings,
@@ -105,6 +111,7 @@ def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
         "rgb": rgb,
         "frame codes": frame_codes,
         "mouthing": mouthing,
+        "adaptation": adaptation,
     }
 
 
@@ -120,6 +127,8 @@ def steps(folder: Path) -> None:
     with join_group() as group:
         for name, new_task in tasks(data).items():
             task = new_task()
+            if name == "rgb":  # its many batch norms soon amplify rounding
+                task.schedule = replace(task.schedule, steps=1, epoch=None)
             # Adam makes full steps of gradients that are but rounding errors, as those before a batch norm
             task.optimiser = partial(torch.optim.SGD, list(task.module.parameters()), 0.01)  # type: ignore[method-assign]
             result = train(task, folder / name)
