@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -44,20 +43,6 @@ def run(job: Call, *, apart: bool) -> Measurement:
 def run_on(job: Call, cores: int, *, apart: bool) -> Measurement:
     """Measure a job that has processes of its own on so many cores, or all there are."""
     return _start(job, _cores()[:cores]) if apart else _here(job)
-
-
-def run_side_by_side(jobs: Sequence[Call], *, apart: bool) -> list[Measurement]:
-    """Measure each job on one core of its own, all at the same time where there are cores enough."""
-    cores = _cores()
-    if not apart or len(cores) < len(jobs):
-        return [run(job, apart=apart) for job in jobs]
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        return list(pool.map(lambda pair: _start(pair[0], [pair[1]]), zip(jobs, cores, strict=False)))
-
-
-def are_side_by_side(jobs: int, *, apart: bool) -> bool:
-    """Whether so many jobs run at the same time."""
-    return apart and len(_cores()) >= jobs
 
 
 def peak_memory() -> float:

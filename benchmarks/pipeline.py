@@ -1,8 +1,9 @@
 """From a video to spottings: frames per second and peak memory of every stage, on a long video and a short one."""
 
 from pathlib import Path
+from typing import Any
 
-from benchmarks.isolation import Call, Measurement, run, run_side_by_side
+from benchmarks.isolation import Call, Measurement, run
 from benchmarks.material import Filmed, film, landmark_encoder
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
@@ -32,21 +33,15 @@ def pipeline_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
 
 
 def _measure_all(footage: Filmed, short: Filmed, sizes: Sizes) -> dict[str, Measurement]:
-    """The two slow stages run at the same time, each on a core of its own, for both lengths alike."""
-    video, pose = str(footage.video), str(footage.pose)
-    repeated = {"pose": str(short.pose), "times": round(footage.seconds / short.seconds)}
-    slow = [
-        Call("stages:estimate", {"video": video}),
-        Call("stages:spot", {"video": video, "words": sizes.words}),
-    ]
-    estimate, spot = run_side_by_side(slow, apart=sizes.apart)
-    return {
-        "decode": run(Call("stages:decode", {"video": video}), apart=sizes.apart),
-        "estimate": estimate,
-        "embed_stream": run(Call("stages:embed_stream", repeated), apart=sizes.apart),
-        "embed_file": run(Call("stages:embed_file", {"pose": pose}), apart=sizes.apart),
-        "spot": spot,
+    video, pose = {"video": str(footage.video)}, {"pose": str(footage.pose)}
+    options: dict[str, dict[str, Any]] = {
+        "decode": video,
+        "estimate": video,
+        "embed_stream": {"pose": str(short.pose), "times": round(footage.seconds / short.seconds)},
+        "embed_file": pose,
+        "spot": {**video, "words": sizes.words},
     }
+    return {name: run(Call(f"stages:{name}", options[name]), apart=sizes.apart) for name in STAGES}
 
 
 def _speed(name: str, long: Measurement, short: Measurement, footage: tuple[Filmed, Filmed]) -> Comparison:
