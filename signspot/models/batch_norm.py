@@ -1,5 +1,6 @@
 """Batch norm across two domains: forget what one domain taught it, or keep one set per domain (Appendix C.1)."""
 
+import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
@@ -48,25 +49,13 @@ class DomainBatchNorm(nn.Module):
         return normalised
 
 
-def _like(norm: _BatchNorm) -> _BatchNorm:
-    twin = type(norm)(
-        norm.num_features,
-        eps=norm.eps,
-        momentum=norm.momentum,
-        affine=norm.affine,
-        track_running_stats=norm.track_running_stats,
-    )
-    twin.load_state_dict(norm.state_dict())
-    return twin.train(norm.training)
-
-
 def make_domain_specific(module: nn.Module) -> int:
     """Give every batch norm in `module` one set per domain, in place, each a copy of the original; return how many."""
     replaced = 0
     for parent in [part for part in module.modules() if not isinstance(part, DomainBatchNorm | nn.ModuleDict)]:
         for name, child in list(parent.named_children()):
             if isinstance(child, _BatchNorm):
-                setattr(parent, name, DomainBatchNorm({domain: _like(child) for domain in DOMAINS}))
+                setattr(parent, name, DomainBatchNorm({domain: copy.deepcopy(child) for domain in DOMAINS}))
                 replaced += 1
     return replaced
 

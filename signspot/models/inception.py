@@ -185,13 +185,15 @@ class Mixed(nn.Module):
 
 
 @dataclass(frozen=True)
-class InceptionSize:
-    """The size of an Inception; the defaults are those of the public network."""
+class I3DOptions:
+    """Options of an I3D; the defaults are those of the public network."""
 
-    frames: int = 16  # in a clip
+    frames: int = 16  # frames in a clip
+    classes: int | None = None  # words of its classifier; None: it has none
+    domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
     image_size: int = 224  # pixels of a side
-    width: float = 1.0  # share of the channels of every layer
-    motion: bool = False  # see only what moves: every pixel minus its mean over the clip
+    width: float = 1.0  # share of the channels of every layer; less is for small computers
+    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
 
     def __post_init__(self) -> None:
         if self.frames < 2 or self.image_size < 32:
@@ -206,29 +208,40 @@ class InceptionSize:
         return max(4, round(full * self.width))
 
 
+@dataclass(frozen=True)
+class S3DOptions(I3DOptions):
+    """Options of an S3D."""
+
+    gating: bool = False  # self-gating at the end of every branch (S3D-G)
+
+
 class InceptionTrunk(Trunk):
     """Inception-v1 inflated to video: the endpoints in order, then the mean over time and space.
 
-    At 16 x 224 x 224 the mean is over 2 x 7 x 7 positions, as the average pool of the public network.
+    At 16 x 224 x 224 the mean is over 2 x 7 x 7 positions, as the average pool of the public network. `logits` is not
+    part of the embedding; it is kept because the trunk is trained as a classifier and the public files hold it.
     """
 
     kind = "rgb"
     time_axis = 2
 
-    def __init__(self, size: InceptionSize, *, separable: bool = False, gating: bool = False) -> None:
+    def __init__(self, options: I3DOptions, *, separable: bool = False, gating: bool = False) -> None:
         super().__init__()
-        self.frames, self.image_size, self.motion = size.frames, size.image_size, size.motion
-        stem, channels = size.channels(64), size.channels(192)
+        self.frames, self.image_size, self.motion = options.frames, options.image_size, options.motion
+        stem, channels = options.channels(64), options.channels(192)
         self.add_module(ENDPOINTS[0], spatiotemporal_unit(3, stem, (7, 7, 7), (2, 2, 2), separable=separable))
         self.add_module("Conv3d_2b_1x1", ConvUnit(stem, stem))
         self.add_module("Conv3d_2c_3x3", spatiotemporal_unit(stem, channels, (3, 3, 3), separable=separable))
         for name, (kernel, stride) in POOLS.items():
             self.add_module(name, SameMaxPool(kernel, stride))
         for name, full in MIXED.items():
-            widths = [size.channels(width) for width in full]
+            widths = [options.channels(width) for width in full]
             self.add_module(name, Mixed(channels, widths, separable=separable, gating=gating))
             channels = widths[0] + widths[2] + widths[4] + widths[5]
         self.dimension = channels
+        self.logits = ClassifierHead(channels, options.classes) if options.classes else None
+        if options.domain_norm:
+            make_domain_specific(self)
 
     def input_shape(self) -> dict[str, int]:
         """Pixels of a side."""
@@ -250,6 +263,12 @@ class InceptionTrunk(Trunk):
         """(B, 3, F, H, W) in [-0.5, 0.5] to (B, D); D is 1024 at full width."""
         return self.run(self.seen(clips), ENDPOINTS).mean(dim=(2, 3, 4))
 
+    def classify(self, features: Tensor) -> Tensor:
+        """(B, D) features to (B, K) logits of the words that it was built to tell apart."""
+        assert self.logits is not None, "built with a classifier"
+        logits: Tensor = self.logits(features)
+        return logits
+
     def seen(self, clips: Tensor) -> Tensor:
         """(B, 3, F, H, W) what the first layer sees of clips: all, or what moves in them."""
         return _MOTION_SCALE * (clips - clips.mean(dim=2, keepdim=True)) if self.motion else clips
@@ -261,44 +280,11 @@ class InceptionTrunk(Trunk):
         return x
 
 
-@dataclass(frozen=True)
-class I3DOptions:
-    """Options of an I3D."""
-
-    frames: int = 16  # frames in a clip
-    classes: int | None = None  # words of its classifier; None: it has none
-    domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
-    image_size: int = 224  # pixels of a side
-    width: float = 1.0  # share of the channels of every layer; less is for small computers
-    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
-
-
 class I3D(InceptionTrunk):
-    """Inception-v1 with full 3D convolutions (Carreira and Zisserman).
-
-    With 1,064 classes it has 13,377,864 parameters. `logits` is not part of the embedding; it is kept because
-    the trunk is trained as a classifier and the public files hold it.
-    """
+    """Inception-v1 with full 3D convolutions (Carreira and Zisserman): 13,377,864 parameters with 1,064 classes."""
 
     def __init__(self, options: I3DOptions | None = None) -> None:
-        chosen = options or I3DOptions()
-        super().__init__(InceptionSize(chosen.frames, chosen.image_size, chosen.width, chosen.motion))
-        self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
-        if chosen.domain_norm:
-            make_domain_specific(self)
-
-
-@dataclass(frozen=True)
-class S3DOptions:
-    """Options of an S3D."""
-
-    frames: int = 16  # frames in a clip
-    classes: int | None = None  # words of its classifier; None: it has none
-    domain_norm: bool = False  # one set of batch norms per domain (Appendix C.1)
-    image_size: int = 224  # pixels of a side
-    width: float = 1.0  # share of the channels of every layer; less is for small computers
-    motion: bool = False  # see only what moves: clothes, faces and rooms are not there to be learned
-    gating: bool = False  # self-gating at the end of every branch (S3D-G)
+        super().__init__(options or I3DOptions())
 
 
 class S3D(InceptionTrunk):
@@ -306,14 +292,7 @@ class S3D(InceptionTrunk):
 
     def __init__(self, options: S3DOptions | None = None) -> None:
         chosen = options or S3DOptions()
-        super().__init__(
-            InceptionSize(chosen.frames, chosen.image_size, chosen.width, chosen.motion),
-            separable=True,
-            gating=chosen.gating,
-        )
-        self.logits = ClassifierHead(self.dimension, chosen.classes) if chosen.classes else None
-        if chosen.domain_norm:
-            make_domain_specific(self)
+        super().__init__(chosen, separable=True, gating=chosen.gating)
 
 
 _STEM = ENDPOINTS[: ENDPOINTS.index("Mixed_3b")]

@@ -32,10 +32,6 @@ class Head(nn.Module):
 
     dimension: int  # of an embedding
 
-    def settings(self) -> list[str]:
-        """Settings that decide the embeddings, but are neither weights nor shapes of weights."""
-        return []
-
 
 class EmbeddingMlp(Head):
     """A residual layer, then two that narrow, each with a leaky ReLU, the last one too (Appendix C.1).

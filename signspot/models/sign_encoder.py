@@ -178,6 +178,6 @@ def content_hash(module: SignEncoder, contract: Contract) -> str:
         if not name.endswith("num_batches_tracked"):
             digest.update(f"{name} {tuple(tensor.shape)}\n".encode())
             digest.update(tensor.detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
-    for setting in [*module.mlp.settings(), *module.trunk.settings()]:
+    for setting in module.trunk.settings():
         digest.update(f"{setting}\n".encode())
     return digest.hexdigest()[:16]

@@ -44,6 +44,7 @@ from signspot.models.checkpoints import (
     shapes,
 )
 from signspot.models.encoder import Encoder
+from signspot.models.inception import InceptionTrunk
 from signspot.models.registry import build
 from signspot.models.sign_encoder import SignEncoder
 from signspot.types import Segment
@@ -184,6 +185,7 @@ class RgbRecogniser:
     def of_segment(self, video: Path, segment: Segment | None) -> Floats:
         """(K,) logits of a segment of a video, averaged over all windows; a short one repeats its last frame."""
         contract, trunk = self.encoder.contract, self.encoder.module.trunk
+        assert isinstance(trunk, InceptionTrunk), "as it was loaded"
         frames = sign_frames(video, contract, segment)
         padded = frames[np.minimum(np.arange(max(len(frames), contract.frames)), len(frames) - 1)]
         total = np.zeros(len(self.words), np.float64)
@@ -191,7 +193,7 @@ class RgbRecogniser:
         for first in range(0, len(starts), trunk.block):
             clips = np.stack([padded[start : start + contract.frames] for start in starts[first : first + trunk.block]])
             features = trunk(torch.from_numpy(clips).transpose(1, 2).to(self.encoder.device))
-            total += trunk.logits(features).double().sum(dim=0).cpu().numpy()  # type: ignore[operator]
+            total += trunk.classify(features).double().sum(dim=0).cpu().numpy()
         return np.asarray(total / len(starts), np.float32)
 
     def of_video(self, video: CorpusVideo, stretches: Sequence[Segment]) -> Floats:

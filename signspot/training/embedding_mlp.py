@@ -98,15 +98,15 @@ def batch_loss(
     device, parts = device_of(mlp), (batch.clips, batch.exemplars)
     clips, exemplars = ((part.to(device) - standard.mean.to(device)) / standard.scale for part in parts)
     synonyms = None if batch.synonyms is None else batch.synonyms.to(device)
-    watched, looked_up = domain_mlps(mlp)
     places = batch.places
     if config.loss == "classification":
-        logits = [_logits(watched, clips), _logits(looked_up, exemplars)]
+        logits = [_logits(mlp, clips, "continuous"), _logits(mlp, exemplars, "dictionary")]
         words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words]).to(device)
         counts = (len(places.clip_word), len(places.exemplars))
         return classification(torch.cat([group.gather(*part) for part in zip(logits, counts, strict=True)]), words)
     embedded = batch.embedded(
-        group.gather(watched(clips), len(places.clip_word)), group.gather(looked_up(exemplars), len(places.exemplars))
+        group.gather(mlp(clips, "continuous"), len(places.clip_word)),
+        group.gather(mlp(exemplars, "dictionary"), len(places.exemplars)),
     )
     if config.loss == "info_nce":
         return info_nce(embedded, config.temperature, synonyms)
@@ -115,21 +115,11 @@ def batch_loss(
     return watch_read_lookup(embedded, config.temperature, config.bags, synonyms)
 
 
-def domain_mlps(mlp: Mlp) -> tuple[EmbeddingMlp, EmbeddingMlp]:
-    """The layers for continuous signing and those for the dictionary: the same, unless they are domain-specific."""
-    if isinstance(mlp, EmbeddingMlp):
-        return mlp, mlp
-    continuous, dictionary = mlp.domains["continuous"], mlp.domains["dictionary"]
-    assert isinstance(continuous, EmbeddingMlp), "as DomainMlp is built"
-    assert isinstance(dictionary, EmbeddingMlp), "as DomainMlp is built"
-    return continuous, dictionary
-
-
 @torch.no_grad()
 def fold_standard(mlp: Mlp, standard: Standard) -> None:
     """Make an MLP of standardised features one of features as they are; exact, as leaky ReLUs are linear in a scale."""
     mean = standard.mean.to(device_of(mlp))
-    for part in dict.fromkeys(domain_mlps(mlp)):
+    for part in [layers for layers in mlp.modules() if isinstance(layers, EmbeddingMlp)]:
         inner, outer = part.res[0], part.adaptor[0]
         assert isinstance(inner, nn.Linear), "as EmbeddingMlp is built"
         assert isinstance(outer, nn.Linear), "as EmbeddingMlp is built"
@@ -167,9 +157,11 @@ def retrieval(mlp: Mlp, features: TrunkFeatures, items: Sequence[Item], words: C
     return {"mAP": queries.average_precisions.value().per_group, "R@5": queries.hits(5).value().per_group}
 
 
-def _logits(mlp: EmbeddingMlp, features: Tensor) -> Tensor:
-    assert mlp.logits is not None, "a classifier is built with logits"
-    logits: Tensor = mlp.logits(mlp.adaptor(features + mlp.res(features)))
+def _logits(mlp: Mlp, features: Tensor, domain: Domain) -> Tensor:
+    layers = mlp if isinstance(mlp, EmbeddingMlp) else mlp.domains[domain]
+    assert isinstance(layers, EmbeddingMlp), "as DomainMlp is built"
+    assert layers.logits is not None, "a classifier is built with logits"
+    logits: Tensor = layers.logits(layers.adaptor(features + layers.res(features)))
     return logits
 
 

@@ -164,7 +164,7 @@ def batch_loss(module: SignEncoder, batch: RgbBatch, group: Group = ALONE) -> tu
         is_seen = torch.isfinite(missed)
         return missed.where(is_seen, 0).square().sum() / is_seen.sum().clamp(min=1), 0.0
     assert isinstance(module.trunk, InceptionTrunk), "an rgb trunk"
-    logits = group.gather(module.trunk.logits(features), count)  # type: ignore[operator]  # built with a classifier
+    logits = group.gather(module.trunk.classify(features), count)
     loss = classification(logits, batch.words)
     return loss, float((logits.argmax(dim=1) == batch.words).float().mean())
 
@@ -202,7 +202,7 @@ def score_held_out(module: SignEncoder, signs: RgbSigns, frames: int, image_size
         starts = range(len(sign.images) - frames + 1)
         clips = np.stack([plain(sign.images[start : start + frames], image_size) for start in starts])
         features = module.trunk(torch.from_numpy(clips).to(device_of(module)))
-        logits = module.trunk.logits(features)  # type: ignore[operator]  # built with a classifier
+        logits = module.trunk.classify(features)
         accuracy.add(logits.mean(dim=0, keepdim=True).cpu().numpy(), [sign.word])
     value = accuracy.value((1, 5))
     return HeldOut(
