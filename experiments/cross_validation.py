@@ -9,7 +9,6 @@ are not learned from. The words are those of the training; who signs them is new
 """
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import torch
 
+from experiments.markdown import print_table
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.evaluation.one_shot import OneShotRanks, OneShotScores, one_shot
 from signspot.io.progress import Progress, silent
@@ -133,11 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folders = {name: [str(getattr(chosen, name))] for name in ("lsa64", "wlasl", "synthetic")}
     config = replace(config, name="folds", sources=with_folders(config.sources, folders), optimiser=how)
     corpora = {"lsa64": read_isolated(chosen.lsa64), "wlasl": read_isolated(chosen.wlasl)}
-    sys.stdout.write(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|\n")
     beside = ("landmark-synthetic", "warping")
-    for row in cross_validate(config, corpora, beside, chosen.folds, chosen.out, chosen.queries):
-        sys.stdout.write(f"| {' | '.join(row)} |\n")
-        sys.stdout.flush()
+    print_table(HEAD, cross_validate(config, corpora, beside, chosen.folds, chosen.out, chosen.queries))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.lsp.corpora import join
+from experiments.markdown import head, row
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.evaluation.streams import Stream, StreamMaterial, material_of_corpus, measure_streams
 from signspot.landmarks.estimate import MAX_SIDE
@@ -101,16 +103,6 @@ def compare(first: Landmarks, second: Landmarks) -> list[str]:
     return cells
 
 
-def concatenate_all(landmarks: Mapping[str, Landmarks]) -> Landmarks:
-    """The landmarks of several videos as if they were one, in the order of their names."""
-    parts, begin = [], 0.0
-    for name in sorted(landmarks):
-        part = landmarks[name]
-        parts.append(replace(part, times=begin + np.arange(len(part)) / DEFAULT_FPS))
-        begin += len(part) / DEFAULT_FPS
-    return concatenate(parts)
-
-
 def spotted(material: StreamMaterial, landmarks: Mapping[str, Landmarks], seconds: float, encoder: str) -> str:
     """The mAP with 1, 3 and 5 exemplars in the first seconds of every video, by some landmarks of it."""
     streams = [
@@ -136,24 +128,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     corpus = open_corpus(options.corpus)
     estimated = estimate_corpus(corpus, options.seconds)
     material = material_of_corpus(corpus)
-    reference, usual = concatenate_all(estimated[REFERENCE][0]), estimated[REFERENCE][1]
+    by_video, usual = estimated[REFERENCE]
+    reference = join([by_video[video] for video in sorted(by_video)])
     lines = [
         f"{len(reference)} frames of {len(material.streams)} videos. Of each part against {REFERENCE}: seen by one "
         "only, same frames, median and 99th percentile of the point that differs most, in shares of the image.",
         "",
-        f"| estimator | frames per processor-second | times | {' | '.join(PARTS)} | mAP, 1 / 3 / 5 exemplars |",
-        f"|---|---|---|{'---|' * len(PARTS)}---|",
+        head("estimator", "frames per processor-second", "times", *PARTS, "mAP, 1 / 3 / 5 exemplars"),
     ]
     for name, (landmarks, spent) in estimated.items():
-        cells = " | ".join(compare(reference, concatenate_all(landmarks)))
+        cells = compare(reference, join([landmarks[video] for video in sorted(landmarks)]))
         scores = spotted(material, landmarks, options.seconds, options.encoder)
-        lines.append(f"| {name} | {len(reference) / spent:.1f} | {usual / spent:.2f} | {cells} | {scores} |")
+        lines.append(row(name, f"{len(reference) / spent:.1f}", f"{usual / spent:.2f}", *cells, scores))
     exact = {
         stream.name: stream.landmarks[: int(np.searchsorted(stream.landmarks.times, options.seconds))]
         for stream in material.streams
     }
     scores = spotted(material, exact, options.seconds, options.encoder)
-    lines.append(f"| the synthetic landmarks | – | – | {' | '.join('–' * len(PARTS))} | {scores} |")
+    lines.append(row("the synthetic landmarks", "–", "–", *"–" * len(PARTS), scores))
     sys.stdout.write("\n".join(lines) + "\n")
 
 

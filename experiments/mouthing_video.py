@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.markdown import head, row
 from signspot.corpus.truth import MouthingTruth
 from signspot.errors import LandmarksError, OptionsError
 from signspot.evaluation.mouthing import MouthingScore, score, score_table
@@ -135,7 +136,7 @@ def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") 
         pairs: exact and filmed lips of each clip.
         title: of the first column.
     """
-    lines = [f"| {title} | correlation | slope | exact, spread | filmed, spread |", "|---|---|---|---|---|"]
+    lines = [head(title, "correlation", "slope", "exact, spread", "filmed, spread")]
     values = [(exact.lips.values, filmed.lips.values) for exact, filmed in pairs]
     exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in values]) for side in (0, 1))
     seen = (exact[:, -2] > 0) & (filmed[:, -2] > 0)
@@ -145,7 +146,7 @@ def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") 
             continue
         alike = float(np.corrcoef(x, y)[0, 1])
         numbers = (alike, alike * float(y.std() / x.std()), float(x.std()), float(y.std()))
-        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(f'{value:.2f}' for value in numbers)} |")
+        lines.append(row(name.replace("_", " "), *(f"{value:.2f}" for value in numbers)))
     return "\n".join(lines) + "\n"
 
 

@@ -24,6 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from experiments.markdown import head, row
 from signspot.corpus.corpus import open_corpus
 from signspot.embedding.windows import read_examples
 from signspot.errors import OptionsError
@@ -136,11 +137,10 @@ def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = 
 
 def spotting_lines(encoder: str, folder: str, devices: Sequence[str], frames: Tensor) -> Iterator[str]:
     """A table of what every backend spots in a corpus."""
-    yield from ("", "| backend | mAP of spotting | mAP of retrieval | localisation | processor s per minute |")
-    yield "|---|---|---|---|---|"
+    yield "\n" + head("backend", "mAP of spotting", "mAP of retrieval", "localisation", "processor s per minute")
     for device in devices:
-        yield f"| {device.partition(':')[0]} | {' | '.join(spot_corpus(encoder, folder, device))} |"
-    yield f"| cpu, random weights | {' | '.join(spot_corpus(encoder, folder, 'cpu', frames))} |"
+        yield row(device.partition(":")[0], *spot_corpus(encoder, folder, device))
+    yield row("cpu, random weights", *spot_corpus(encoder, folder, "cpu", frames))
 
 
 def prepare(video: str, encoder: str | None, side: int, windows: int) -> tuple[InceptionTrunk, Tensor]:
@@ -177,8 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{options.windows} windows of {trunk.frames} × {trunk.image_size} × {trunk.image_size}; "
         f"eager, one by one: {eager:.3f} s of processor time per window",
         "",
-        "| backend | seconds per window | times as fast as eager | lowest cosine | curve |",
-        "|---|---|---|---|---|",
+        head("backend", "seconds per window", "times as fast as eager", "lowest cosine", "curve"),
     ]
     expected, _ = measure(trunk, Backend(), frames, options.windows, 0)
     names = options.backend or BACKENDS
@@ -188,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lowest, curve = agreement(features, expected)
         seconds = spent / options.windows
         label = "cpu, stem shared by windows" if name == "cpu" else name
-        lines.append(f"| {label} | {seconds:.3f} | {eager / seconds:.2f} | {lowest:.5f} | {curve:.5f} |")
+        lines.append(row(label, f"{seconds:.3f}", f"{eager / seconds:.2f}", f"{lowest:.5f}", f"{curve:.5f}"))
     sys.stdout.write("\n".join(lines) + "\n")
     if options.corpus:
         devices = [device_of(name, options.video) for name in names]

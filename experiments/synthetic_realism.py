@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.markdown import head, row
 from signspot.corpus.isolated import read_isolated
 from signspot.landmarks.landmarks import Landmarks
 from signspot_synthetic.body.motion import isolated
@@ -224,10 +225,9 @@ def pooled(clips: Iterator[Landmarks]) -> Pool:
 
 def table(pools: dict[str, Pool]) -> str:
     """The comparison as a Markdown table."""
-    lines = [f"| statistic | {' | '.join(pools)} |", f"|---|{'---|' * len(pools)}"]
+    lines = [head("statistic", *pools)]
     for label, name, kind in ROWS:
-        cells = (f"{statistic(pool.of(name), kind):.4g}" for pool in pools.values())
-        lines.append(f"| {label} | {' | '.join(cells)} |")
+        lines.append(row(label, *(f"{statistic(pool.of(name), kind):.4g}" for pool in pools.values())))
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.markdown import head, row
 from experiments.promised_false_alarms import half_of
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
@@ -49,8 +50,8 @@ def gallery_of(spotter: Spotter, clips: Sequence[IsolatedClip]) -> Gallery:
 
 def measure(spotter: Spotter, lsa64: Sequence[IsolatedClip], wlasl: Sequence[IsolatedClip]) -> Iterator[str]:
     """Rows of a table, one for each size of a dictionary."""
-    yield "| encoder | words | wrong rejections | limit for 10 % | right word | rejected: LSA64 | rejected: WLASL |"
-    yield "|---" * 7 + "|"
+    heads = "encoder", "words", "wrong rejections", "limit for 10 %", "right word", "rejected: LSA64", "rejected: WLASL"
+    yield head(*heads)
     words = np.random.default_rng(SEED).permutation(sorted({clip.word for clip in lsa64})).tolist()
     signer = min(clip.signer for clip in lsa64)
     for count in WORDS:
@@ -69,7 +70,7 @@ def measure(spotter: Spotter, lsa64: Sequence[IsolatedClip], wlasl: Sequence[Iso
         rejected = [np.mean([not match.is_known for _, match in matches]) for matches in (known, *unknown)]
         right = np.mean([word == match.word for word, match in known])
         cells = (spotter.encoder.name, count, f"{rejected[0]:.2f} of {len(known)}", f"{limit:.2g}", f"{right:.2f}")
-        yield f"| {' | '.join(map(str, (*cells, *(f'{share:.2f}' for share in rejected[1:]))))} |"
+        yield row(*cells, *(f"{share:.2f}" for share in rejected[1:]))
 
 
 def main() -> None:

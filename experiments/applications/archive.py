@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiments.applications.signs import make_words, parser_of, perform, print_table
+from experiments.applications.signs import make_words, parser_of, perform
+from experiments.markdown import print_table
 from signspot.applications.archive import Archive, coarse_search, open_archive
 from signspot.embedding.tracks import write_track
 from signspot.spotting.spotter import Spotter, load

@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.applications.signs import parser_of, print_table
+from experiments.applications.signs import parser_of
+from experiments.markdown import print_table
 from signspot.applications.densify import DensifyOptions, find_words
 from signspot.corpus.corpus import Corpus
 from signspot.spotting.decision import WORD_RATE

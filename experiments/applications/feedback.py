@@ -24,8 +24,8 @@ from experiments.applications.signs import (
     make_words,
     parser_of,
     perform,
-    print_table,
 )
+from experiments.markdown import print_table
 from signspot.applications.feedback import (
     DISSIMILARITY,
     LEAST,

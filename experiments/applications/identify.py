@@ -15,8 +15,8 @@ from experiments.applications.signs import (
     make_words,
     parser_of,
     perform,
-    print_table,
 )
+from experiments.markdown import print_table
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.landmarks.landmarks import Landmarks
 from signspot.spotting.spot_options import SpotOptions

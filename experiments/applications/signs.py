@@ -1,7 +1,6 @@
-"""Shared by the measurements: synthetic isolated signs, galleries of them, and how results are printed."""
+"""Shared by the measurements: synthetic isolated signs, galleries of them, and options."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,15 +59,6 @@ def gallery_of(clips: Sequence[Clip]) -> Gallery:
     codes = [clip.views.codes for clip in clips if clip.views.codes is not None]
     stacked = np.stack(codes) if len(codes) == len(clips) else None
     return Gallery.of(exemplars, np.stack([clip.views.embeddings for clip in clips]), stacked)
-
-
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A Markdown table, row by row, each as soon as it is known."""
-    for row in (heads, ["---"] * len(heads)):
-        sys.stdout.write(f"| {' | '.join(row)} |\n")
-    for row in rows:
-        sys.stdout.write(f"| {' | '.join(row)} |\n")
-        sys.stdout.flush()
 
 
 def parser_of(description: str | None, words: int) -> argparse.ArgumentParser:

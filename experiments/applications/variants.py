@@ -20,8 +20,8 @@ from experiments.applications.signs import (
     make_words,
     parser_of,
     perform,
-    print_table,
 )
+from experiments.markdown import print_table
 from signspot.applications.signs import costs_between
 from signspot.applications.variants import SAME_SIGN
 from signspot.corpus.isolated import IsolatedClip, read_isolated

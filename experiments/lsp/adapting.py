@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, part_of, programme
 from experiments.lsp.measures import difference, found_labels, join_clips, measure_localisation
+from experiments.markdown import head, row
 from experiments.paper.cells import permute_subtitles
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import label_of
@@ -79,8 +80,8 @@ def measure_adaptation(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
     dictionaries = {name: few_exemplars(exemplars_for(part), EXEMPLARS, SEED) for name, part in parts.items()}
     before = {name: measure_localisation(spotter, part, dictionaries[name]) for name, part in parts.items()}
     train, options = parts["training part"], AdaptOptions()
-    yield "| encoder | learned from | clips | labels | measured on | questions | before | adapted | difference |"
-    yield "|---" * 9 + "|"
+    heads = "encoder", "learned from", "clips", "labels", "measured on", "questions", "before", "adapted", "difference"
+    yield head(*heads)
     for run in RUNS:
         with TemporaryDirectory() as temporary:
             footage = footage_of(train, run, Path(temporary))
@@ -90,9 +91,9 @@ def measure_adaptation(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
         adapted = Spotter(fold(spotter.encoder, adapters, choice, embedded.gallery, "", {}), spotter.cache)
         for name, part in parts.items():
             after, plain = measure_localisation(adapted, part, dictionaries[name]), before[name]
-            learned = f"{spotter.encoder.name} | {run.name} | {len(footage.videos)} | {embedded.labels}"
+            learned = spotter.encoder.name, run.name, len(footage.videos), embedded.labels
             gain = difference(after.answers, plain.answers)
-            yield f"| {learned} | {name} | {plain.questions} | {plain.right} | {after.right} | {gain} |"
+            yield row(*learned, name, plain.questions, plain.right, after.right, gain)
 
 
 def measure_embeddings(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
@@ -105,9 +106,9 @@ def measure_embeddings(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
     dictionary = few_exemplars(exemplars_for(test_part), EXEMPLARS, SEED)
     own = measure_localisation(spotter, test_part, dictionary, SpotOptions(match="embedding"))
     encoder = spotter.encoder
-    yield "| encoder | labels | number | learned by | questions | best location right | above its own embedding |"
-    yield "|---" * 7 + "|"
-    yield f"| {encoder.name} | – | – | its own embedding | {own.questions} | {own.right} | – |"
+    heads = "encoder", "labels", "number", "learned by", "questions", "best location right", "above its own embedding"
+    yield head(*heads)
+    yield row(encoder.name, "–", "–", "its own embedding", own.questions, own.right, "–")
     _, signs = join_clips(train_part)
     known = [
         Label(
@@ -123,7 +124,7 @@ def measure_embeddings(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
                 learned = _learn(spotter, train_part, labels, Path(temporary), loss, permuted=permuted)
             after = measure_localisation(learned, test_part, dictionary, SpotOptions(match="embedding"))
             gain = difference(after.answers, own.answers)
-            yield f"| {encoder.name} | {source} | {len(labels)} | {name} | {after.questions} | {after.right} | {gain} |"
+            yield row(encoder.name, source, len(labels), name, after.questions, after.right, gain)
 
 
 def _learn(

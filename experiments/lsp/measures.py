@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, join, programme
+from experiments.markdown import head
+from experiments.markdown import row as table_row
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.run_options import AnnotateOptions
 from signspot.corpus.corpus import Corpus
@@ -160,12 +162,11 @@ def measure_decisions(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) 
 
     def row(name: str, spottings: Sequence[Spotting]) -> str:
         point = detect([replace(s, video="") for s in spottings], signs, {"": programme.duration}).curve().at(0.0)
-        numbers = f"{len(spottings)} | {point.recall:.3f} | {point.precision:.3f}"
+        shares = f"{point.recall:.3f}", f"{point.precision:.3f}"
         per_hour = point.false_alarms / (len(gallery.words) * programme.duration / 3600)
-        return f"| {spotter.encoder.name} | {name} | {numbers} | {per_hour:.2f} |"
+        return table_row(spotter.encoder.name, name, len(spottings), *shares, f"{per_hour:.2f}")
 
-    yield "| encoder | spottings | number | recall | precision | false alarms/h/word |"
-    yield "|---" * 6 + "|"
+    yield head("encoder", "spottings", "number", "recall", "precision", "false alarms/h/word")
     for rate in RATES:
         below = [s for s in searched.spottings if (s.false_alarms_per_hour or 0.0) <= rate]
         yield row(f"at most {rate:g} false alarms/h/word", below)
@@ -199,8 +200,7 @@ def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) 
         ]
         best = (_best_location(spotter, gallery.of_words([word]), word, corpus, name) for name in earlier)
         spottings_by_word[word] = sorted(best, key=lambda spotting: -spotting.score)
-    yield "| encoder | further exemplars | of them right | words | best location right | difference |"
-    yield "|---" * 6 + "|"
+    yield head("encoder", "further exemplars", "of them right", "words", "best location right", "difference")
     without: Answers = {}
     for kind, further in (("confirmed", confirmed), ("found, unconfirmed", spottings_by_word)):
         for count in CONFIRMED if further is confirmed else CONFIRMED[1:]:
@@ -217,10 +217,8 @@ def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) 
             flags = [_is_right(spotting, corpus, names[spotting.video]) for spotting in added]
             share = f"{np.mean(flags):.2f}" if flags else "–"
             gain = difference(answers, without) if count else "–"
-            yield (
-                f"| {spotter.encoder.name} | {f'{count} {kind}' if count else 'none'} | {share} | {len(words)} | "
-                f"{bootstrap_mean(answers)} | {gain} |"
-            )
+            name = f"{count} {kind}" if count else "none"
+            yield table_row(spotter.encoder.name, name, share, len(words), bootstrap_mean(answers), gain)
 
 
 def _best_location(spotter: Spotter, gallery: Gallery, word: str, corpus: Corpus, name: str) -> Spotting:
@@ -265,8 +263,7 @@ def measure(
     """
     heads = ["encoder", "exemplars", "words", "signs", "best location right", "chance", "mAP", "recall", "precision"]
     heads += [f"false alarms/h/word, promised {rate:g}" for rate in PROMISED]
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
+    yield head(*heads)
     for spotter in spotters:
         for count in counts:
             few = few_exemplars(dictionary, count, SEED)
@@ -281,7 +278,7 @@ def measure(
                     for rate in spotted.counted
                 ),
             )
-            yield f"| {' | '.join(map(str, cells))} |"
+            yield table_row(*cells)
 
 
 def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]:
@@ -292,8 +289,7 @@ def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]
     """
     dictionary, (whole, signs) = exemplars_for(corpus), join_clips(corpus)
     signs = [sign for sign in signs if sign.word in dictionary]
-    yield "| encoder | clips | least score | labels | right | share of signs labelled |"
-    yield "|---|---|---|---|---|---|"
+    yield head("encoder", "clips", "least score", "labels", "right", "share of signs labelled")
     for encoder in encoders:
         default = load_encoder(encoder).contract.threshold
         for name, apart, permuted in (
@@ -317,7 +313,7 @@ def measure_annotation(corpus: Corpus, encoders: Sequence[str]) -> Iterator[str]
                     bootstrap_ratio(right, right + false),
                     f"{share:.2f}",
                 )
-                yield f"| {' | '.join(map(str, cells))} |"
+                yield table_row(*cells)
 
 
 def found_labels(
@@ -369,10 +365,9 @@ def measure_mouthing(corpus: Corpus, model: str) -> Iterator[str]:
             shuffled[word].append(float(np.mean(hits[1:])))
             gains[word].append(hits[0] - float(np.mean(hits[1:])))
             chances.append(min(1.0, sum(place.duration for place in places) / (len(lips) / LIP_FPS)))
-    yield "| model | words | questions | best peak right | other words there | difference | chance |"
-    yield "|---|---|---|---|---|---|---|"
+    yield head("model", "words", "questions", "best peak right", "other words there", "difference", "chance")
     cells = (model, len(right), len(chances), *map(bootstrap_mean, (right, shuffled, gains)), f"{np.mean(chances):.3f}")
-    yield f"| {' | '.join(map(str, cells))} |"
+    yield table_row(*cells)
 
 
 def _is_askable(word: str) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from experiments.markdown import head
+from experiments.markdown import row as markdown_row
 from experiments.paper.cells import Cell, KeptCells, Result
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
 from signspot.metrics.ranking import Group
@@ -153,7 +155,7 @@ def percent(interval: Interval, sign: str = "") -> str:
 def table_text(table: Table, kept: KeptCells) -> str:
     """A table in Markdown: ours with intervals over words, the paper's in brackets."""
     headings = [*table.headings, *table.counts, *(column.heading for column in table.columns)]
-    lines = [f"### {table.title}", "", *_line(headings), "|" + "---|" * len(headings)]
+    lines = [f"### {table.title}", "", head(*headings)]
     done = total = 0
     for row in table.rows:
         measured = {column: _measured(row, column, kept) for column in table.columns}
@@ -161,7 +163,7 @@ def table_text(table: Table, kept: KeptCells) -> str:
         counts = [[r.counts[name] for _, r in first if name in r.counts] for name in table.counts]
         texts = [f"{statistics.fmean(values):,.0f}" if values else "–" for values in counts]
         texts += [_text(measured[column], column, row.paper.get(column.heading)) for column in table.columns]
-        lines += _line([*row.titles, *texts])
+        lines.append(markdown_row(*row.titles, *texts))
         cells = _once(cell for part in row.cells.values() for cell in part)
         done, total = done + sum(kept.read(cell) is not None for cell in cells), total + len(cells)
     measured_cells = f"`{table.name}`: {done} of {total} cells are measured. {table.note}".strip()
@@ -182,20 +184,16 @@ def _once(cells: Iterable[Cell]) -> list[Cell]:
     return list(first.values())
 
 
-def _line(cells: Sequence[str]) -> list[str]:
-    return [f"| {' | '.join(cells)} |"]
-
-
 def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> str:
     """The whole page: every claim with its answer, then every table."""
     judged_claims = [(table, judge(claim, table, kept)) for table in tables for claim in table.claims]
     counts = {answer: sum(judged.answer == answer for _, judged in judged_claims) for answer in _ANSWERS}
     lines = [introduction, "", "## Claims", "", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), ""]
     headings = ["table", "claim", "measure", "the paper", "ours: difference, and both", "answer", "why"]
-    lines += [*_line(headings), "|" + "---|" * len(headings)]
+    lines.append(head(*headings))
     for table, judged in judged_claims:
         claim, answer = judged.claim, f"**{judged.answer}**"
-        lines += _line([table.name, claim.text, claim.column, judged.paper, judged.ours, answer, judged.why])
+        lines.append(markdown_row(table.name, claim.text, claim.column, judged.paper, judged.ours, answer, judged.why))
     return "\n".join([*lines, "", "## Tables", "", *(table_text(table, kept) for table in tables)])
 
 

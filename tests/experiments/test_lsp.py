@@ -166,7 +166,7 @@ def test_further_exemplars_of_the_signer_come_from_earlier_clips(made: Path, mon
     monkeypatch.setattr("experiments.lsp.measures.CONFIRMED", (0, 1))
     corpus = open_corpus(made / "ira_alegria")
     rows = list(measure_confirmed(load("warping"), corpus, corpora.exemplars_for(corpus)))
-    _, _, none, confirmed, unconfirmed = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+    _, none, confirmed, unconfirmed = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
     assert (none[1], confirmed[1], unconfirmed[1]) == ("none", "1 confirmed", "1 found, unconfirmed")
     assert (none[2], confirmed[2], none[3], none[5]) == ("–", "1.00", "6", "–")
     assert 0 <= float(unconfirmed[2]) <= 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.estimator_comparison import compare, concatenate_all
+from experiments.estimator_comparison import compare
 from experiments.rgb_backends import agreement, random_trunk, read_frames
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks
@@ -28,10 +28,6 @@ def test_landmarks_are_compared_part_by_part() -> None:
     assert body == right == "0.0%, 100.0%, 0.0000, 0.0000"
     assert left == "25.0%, 100.0%, 0.0000, 0.0000"
     assert face == "0.0%, 0.0%, 0.0200, 0.0200"
-    both = concatenate_all({"b": one, "a": two})
-    assert len(both) == 8
-    assert np.isnan(both.left_hand[0]).all()  # of a, which comes first
-    assert np.allclose(np.diff(both.times), 1 / 25)
 
 
 def test_features_agree_with_themselves_and_less_with_others() -> None:
