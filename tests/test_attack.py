@@ -11,7 +11,7 @@ from tools.attack import AttackOptions, Outcome, commands, make_sandbox, media, 
 from tools.attack.readers import TARGETS, attack_reader, read_endless
 
 # Tried in every run of the tests; scripts, full disks and two servers are in tests/web.
-QUICK = ("dictionary build", "train", "requests", "kills")
+QUICK = ("dictionary build", "requests", "kills")
 
 
 def quick_first(names: Iterable[str]) -> list[Any]:

@@ -45,38 +45,36 @@ def test_signers_that_are_left_out_teach_nothing(
     assert len(taught) in (24, 30)
 
 
-def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip]) -> None:
-    """An encoder per fold: one that is useless in one fold lowers the whole by what that fold weighs."""
+def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip], monkeypatch: pytest.MonkeyPatch) -> None:
     folds = deal_signers(clips, 2)
-    good = load_encoder("warping")
-    found = look_up_folds([good, good], clips, folds, 1000)
+    asked: list[tuple[str, set[str]]] = []
+
+    def watched(spotter, own, **options):
+        asked.append((spotter.encoder.name, {clip.signer for clip in own}))
+        return one_shot(spotter, own, **options)
+
+    monkeypatch.setattr(cross_validation, "one_shot", watched)
+    found = look_up_folds([load_encoder("warping"), load_encoder("landmark-synthetic")], clips, folds, 1000)
+    assert asked == [("warping", set(folds[0])), ("landmark-synthetic", set(folds[1]))]
     assert found.queries == len(clips) - 1  # all but the one by nobody known
     assert found.words == 6
-    assert found.recall_5.value > 0.9
-    asked: list[tuple[str, set[str]]] = []
-    with pytest.MonkeyPatch.context() as patch:
-
-        def watched(spotter, own, **options):
-            asked.append((spotter.encoder.name, {clip.signer for clip in own}))
-            return one_shot(spotter, own, **options)
-
-        patch.setattr(cross_validation, "one_shot", watched)
-        look_up_folds([good, load_encoder("landmark-synthetic")], clips, folds, 1000)
-    assert asked == [("warping", set(folds[0])), ("landmark-synthetic", set(folds[1]))]
+    assert found.recall_5.value > 0.7
 
 
 @pytest.mark.slow
 def test_a_table_of_what_each_fold_taught(
     clips: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.training.landmark_encoder.read_isolated", lambda folder: clips)
+    signers = deal_signers(clips, 2)[0]
+    few = [clip for clip in clips if clip.signer in signers]
+    monkeypatch.setattr("signspot.training.landmark_encoder.read_isolated", lambda folder: few)
     how = CoderOptimiser(steps=2, signs=4, warm_up=1)
     config = FrameCodesConfig((SourceOptions("lsa64", (str(tmp_path),)),), optimiser=how)
-    rows = list(cross_validate(config, {"lsa64": clips}, ["warping"], 2, tmp_path))
+    rows = list(cross_validate(config, {"lsa64": few}, ["warping"], 2, tmp_path))
     assert [row[:2] for row in rows] == [("lsa64", LEARNED), ("lsa64", "warping")]
     assert {len(row) for row in rows} == {len(HEAD)}
     cards = [load_encoder(tmp_path / f"fold-{fold}" / "encoder.safetensors").card["data"] for fold in (1, 2)]
     assert cards[0] != cards[1]
-    assert all(signer in card for card, own in zip(cards, deal_signers(clips, 2), strict=True) for signer in own)
+    assert all(signer in card for card, own in zip(cards, deal_signers(few, 2), strict=True) for signer in own)
     monkeypatch.setattr(cross_validation, "train_coder", None)  # what was trained is read again
-    assert list(cross_validate(config, {"lsa64": clips}, ["warping"], 2, tmp_path)) == rows
+    assert list(cross_validate(config, {"lsa64": few}, ["warping"], 2, tmp_path)) == rows

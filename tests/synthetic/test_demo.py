@@ -1,12 +1,16 @@
 """The demo: the whole pipeline, from rendered pixels through MediaPipe to spottings; and the notebook that uses it."""
 
 import json
+import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from signspot.io.progress import silent
 from signspot.types import Segment, Spotting
+from signspot_synthetic import demo
 from signspot_synthetic.demo import WORDS, Demo
 
 NOTEBOOK = Path(__file__).parent.parent.parent / "docs" / "start" / "notebook.ipynb"
@@ -20,7 +24,14 @@ def test_hits_and_false_alarms_are_counted() -> None:
 
 
 @pytest.mark.slow
-def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("signed", [("coffee", *WORDS), pytest.param(demo.SIGNED, marks=pytest.mark.long)])
+def test_the_notebook_runs(signed: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if signed != demo.SIGNED:
+        monkeypatch.setattr(demo, "SIGNED", signed)
+        monkeypatch.setattr(demo, "EXEMPLARS", 1)
+        monkeypatch.setattr(
+            subprocess, "run", lambda *_, **__: demo.run_demo(Path("demo-out"), lambda title: nullcontext(silent))
+        )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(NOTEBOOK.parent.parent.parent))
     names: dict[str, Any] = {}

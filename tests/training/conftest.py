@@ -32,6 +32,16 @@ from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
 
 WORDS = ("apple", "dog", "house", "tree")
+RGB = RgbConfig(
+    model={"frames": 6, "image_size": 32, "width": 0.06},
+    fps=12.5,
+    epochs=2,
+    optimiser="adam",
+    lr=3e-3,
+    batch=RgbBatchOptions(clips=8, before=9, after=3),
+    augmentation=RgbAugmentation(flip=0.5, scale=0.05, shift=0.2, brightness=0.05, contrast=0.05, saturation=0),
+)
+ADAPT = AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
 
 
 @pytest.fixture(scope="session")
@@ -72,15 +82,7 @@ def items() -> list[Item]:
 
 @pytest.fixture(scope="session")
 def rgb_config() -> RgbConfig:
-    return RgbConfig(
-        model={"frames": 6, "image_size": 32, "width": 0.06},
-        fps=12.5,
-        epochs=2,
-        optimiser="adam",
-        lr=3e-3,
-        batch=RgbBatchOptions(clips=8, before=9, after=3),
-        augmentation=RgbAugmentation(flip=0.5, scale=0.05, shift=0.2, brightness=0.05, contrast=0.05, saturation=0),
-    )
+    return RGB
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +119,7 @@ def store(isolated_signs: list[IsolatedClip]) -> PairStore:
 
 @pytest.fixture(scope="session")
 def adapt_options() -> AdaptOptions:
-    return AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
+    return ADAPT
 
 
 @pytest.fixture(scope="session")

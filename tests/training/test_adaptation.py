@@ -20,11 +20,11 @@ from signspot.spotting.decoys import alignment_scale, decoys_of
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter, load
 from signspot.training.adaptation import adapt, is_kept
-from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
+from signspot.training.adaptation_data import EmbeddedFootage, read_footage
 from signspot.training.adapters import AdapterChoice, Adapters, SegmentBatches, fold, losses, train_adapters
 from signspot.types import Track
+from tests.training.conftest import ADAPT as OPTIONS
 
-OPTIONS = AdaptOptions(steps=8, segments=6, exemplars=1, lr=1e-2, held_out=0.33, embeddings=True)
 BOTH = AdapterChoice(codes=True, embedding=True)
 
 
