@@ -203,17 +203,11 @@ def test_features_that_are_no_numbers_are_one_line(train: Call, made: Path, tmp_
     assert "the kept features of video 'train-0001' are NaN or infinite" in err
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('kind = "embedding"\nloss = "softmax"\n', "no loss 'softmax'. There are: classification, info_nce"),
-    ],
-)
-def test_a_wrong_configuration_is_one_line(train: Call, made: Path, config: Path, text: str, message: str) -> None:
-    config.write_text(text)
+def test_a_wrong_configuration_is_one_line(train: Call, made: Path, config: Path) -> None:
+    config.write_text('kind = "embedding"\nloss = "softmax"\n')
     code, _, err = train(made)
     assert code == 2
-    assert message.format(path=config) in err
+    assert "no loss 'softmax'. There are: classification, info_nce" in err
     assert err.count("\n") == 1
 
 
