@@ -278,7 +278,7 @@ class Corpus:
     def labels(self, videos: Sequence[str] | None = None, least: LeastConfidence = EVERY_LABEL) -> list[Label]:
         """Its labels of at least these confidences, of all videos or of some; in order of video and time."""
         wanted = self.videos.keys() if videos is None else set(videos)
-        every = read_labels(self.folder / "labels", self.videos.keys())
+        every = self._once(self.folder / "labels", lambda folder: list(read_labels(folder, self.videos.keys())))
         chosen = [label for label in every if label.video in wanted and least.admits(label)]
         return sorted(chosen, key=lambda label: (label.video, label.time, label.word))
 
@@ -309,7 +309,7 @@ class Corpus:
         return self._once(path, lambda file: list(read_records(record, file)) if file.is_file() else [])
 
     def _once(self, path: Path, read: Callable[[Path], _Content]) -> _Content:
-        """The content of a file, read the first time it is asked for."""
+        """The content of a file or folder, read the first time it is asked for."""
         content: _Content = self._contents[path] if path in self._contents else read(path)
         self._contents[path] = content
         return content

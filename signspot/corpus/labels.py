@@ -3,18 +3,19 @@
 import logging
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-from signspot.corpus.truth import read_records
+from signspot.corpus.truth import records_of
 from signspot.dictionary.dictionary import normalise_word
 from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
 from signspot.formats.rows import RIGHTS
-from signspot.io.checks import parse_json
-from signspot.io.text import numbered_lines
+from signspot.io.text import json_rows
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Label, LabelSource, Segment, Spotting
 from signspot.video import MEDIA_SUFFIXES
@@ -137,9 +138,13 @@ def _is_readable(path: Path) -> bool:
 
 
 def _read(path: Path) -> Iterator[Label]:
-    if path.suffix.lower() == ".jsonl" and not _holds_spottings(path):
-        yield from read_records(Label, path)
-    elif path.suffix.lower() == _GLOSSES:
+    if path.suffix.lower() == ".jsonl":
+        rows = json_rows(path)
+        first = list(islice(rows, 1))
+        if not first or not _is_spotting(first[0][1]):
+            yield from records_of(Label, chain(first, rows))
+            return
+    if path.suffix.lower() == _GLOSSES:
         for cue in read_subtitles(path):
             segment = Segment(cue.start, cue.end)
             times = segment.middle, 1.0, LabelSource.VERIFIED, segment.start, segment.end
@@ -148,11 +153,9 @@ def _read(path: Path) -> Iterator[Label]:
         yield from map(label_of, read_spottings(path))
 
 
-def _holds_spottings(path: Path) -> bool:
-    """Whether the first line of a JSON Lines file has a score, as spottings do, and no number as its confidence."""
-    number, first = next(numbered_lines(path), (1, "{}"))
-    row = parse_json(first, str(path), number)
-    return isinstance(row, dict) and "score" in row and not isinstance(row.get("confidence"), int | float)
+def _is_spotting(row: Mapping[str, Any]) -> bool:
+    """Whether a row of JSON Lines has a score, as spottings do, and no number as its confidence."""
+    return "score" in row and not isinstance(row.get("confidence"), int | float)
 
 
 def are_beside(

@@ -12,7 +12,7 @@ import numpy as np
 from signspot.errors import FormatError
 from signspot.io.checks import check_text, parse_json, quoted, record_checker
 from signspot.io.files import atomic_write
-from signspot.io.text import numbered_lines, read_text
+from signspot.io.text import json_rows, read_text
 from signspot.types import Label, Segment
 
 TEST_WORD_SHARE = 264 / 1064  # the paper's test vocabulary
@@ -111,16 +111,18 @@ def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[R
     Raises:
         FormatError: a line is no such record.
     """
-    make = record_checker(kind, scores=("confidence", "share"))
     for path in [paths] if isinstance(paths, Path) else paths:
-        for number, line in numbered_lines(path):
-            values = parse_json(line, str(path), number)
-            if not isinstance(values, dict):
-                raise FormatError(f"{path}, line {number}: expected a JSON object; got {quoted(values)}.")
-            try:
-                yield make(values)
-            except FormatError as error:
-                raise FormatError(f"{path}, line {number}: {error}") from error
+        yield from records_of(kind, json_rows(path))
+
+
+def records_of(kind: type[Record], rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Record]:
+    """The objects of JSON Lines, each with its place, as records of one kind; raises as `read_records` does."""
+    make = record_checker(kind, scores=("confidence", "share"))
+    for where, row in rows:
+        try:
+            yield make(row)
+        except FormatError as error:
+            raise FormatError(f"{where}: {error}") from error
 
 
 def right_labels(labels: Sequence[Label], signs: Mapping[str, Sequence[SignTruth]]) -> list[bool]:

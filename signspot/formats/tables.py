@@ -9,9 +9,8 @@ from types import ModuleType
 
 from signspot.errors import FormatError, MissingExtraError
 from signspot.formats.rows import COLUMNS, NUMBERS, Row, dump_json, from_row
-from signspot.io.checks import parse_json
 from signspot.io.files import atomic_write
-from signspot.io.text import read_bytes, read_text
+from signspot.io.text import json_rows, read_bytes, read_text
 from signspot.types import Spotting
 
 _REQUIRED = ("word", "time")
@@ -91,15 +90,7 @@ def read_json_lines(path: Path) -> list[Spotting]:
     Raises:
         FormatError: a line is not JSON, not an object, or not a spotting.
     """
-    spottings = []
-    for number, line in enumerate(read_text(path, exact=True).text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        row = parse_json(line, str(path), number)
-        if not isinstance(row, dict):
-            raise FormatError(f"{path}, line {number}: expected a JSON object; got {type(row).__name__}.")
-        spottings.append(from_row(row, f"{path}, line {number}"))
-    return spottings
+    return [from_row(row, where) for where, row in json_rows(path, can_be_empty=False)]
 
 
 def write_parquet(rows: Sequence[Row], path: Path) -> None:

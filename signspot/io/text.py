@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from signspot.errors import FormatError, OptionsError
+from signspot.io.checks import parse_json, quoted
 
 LARGEST = 64 << 20  # bytes; the subtitles of a day of television take less than one of these megabytes
 LARGEST_DATA = 2 << 30  # bytes of a list of spottings: millions of them
@@ -71,17 +73,23 @@ def read_word_list(path: Path) -> list[str]:
     return words
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a data file that are not blank, with their numbers from 1; none, if the file is empty.
+def json_rows(path: Path, *, can_be_empty: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON Lines file, one per line, each with its place for messages; blank lines are passed over.
 
     Raises:
-        FormatError: there is no such file, it cannot be read, it is too large, or it is not text.
+        FormatError: the file cannot be read, is empty and may not be so, or a line is not a JSON object.
     """
-    content = read_bytes(path)
-    decoded = decode(content, exact=True)
-    if decoded.damaged:
-        raise FormatError(_not_text(path, decoded))
-    yield from ((number, line) for number, line in enumerate(decoded.text.split("\n"), start=1) if line.strip())
+    text = "" if can_be_empty and _is_empty(path) else read_text(path, exact=True).text
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where, row = f"{path}, line {number}", parse_json(line, str(path), number)
+            if not isinstance(row, dict):
+                raise FormatError(f"{where}: expected a JSON object; got {quoted(row)}.")
+            yield where, row
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
 
 
 def _not_text(path: Path, decoded: Decoded) -> str:

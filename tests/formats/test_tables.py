@@ -78,7 +78,7 @@ def test_one_object_per_line_with_words_legible(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('{"word": "a", "time": 1}\n\n{"word": ', "line 3: not JSON"),
-        ('{"word": "a", "time": 1}\n[1]\n', "line 2: expected a JSON object; got list"),
+        ('{"word": "a", "time": 1}\n[1]\n', "line 2: expected a JSON object; got a list"),
         ('{"word": "a"}\n', "line 1: no 'time'"),
         ('{"word": "a", "time": NaN}\n', "line 1: time must be a finite number"),
         ("[" * 100_000, "line 1: JSON nested too deeply|line 1: not JSON"),
