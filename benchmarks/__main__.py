@@ -7,12 +7,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks.adapting import adapting_rows
 from benchmarks.annotation import annotation_rows
-from benchmarks.compiling import compiling_rows
 from benchmarks.feeding import feeding_rows
 from benchmarks.isolation import ROOT
 from benchmarks.loss import loss_rows
@@ -26,19 +24,17 @@ from benchmarks.synthetic import synthetic_rows
 from benchmarks.trunks import trunk_rows
 from signspot.io.files import atomic_write
 
-LONG = ("compiling",)  # which takes minutes, and is measured only where it is named
 PAGE = ROOT / "experiments" / "results" / "benchmarks.md"
 BENCHMARKS: dict[str, Callable[[Sizes], list[Comparison]]] = {
     "synthetic": synthetic_rows,
     "loss": loss_rows,
     "trunks": trunk_rows,
     "feeding": feeding_rows,
-    "compiling": compiling_rows,
     "search": search_rows,
     "adapting": adapting_rows,
     "mouthing": mouthing_rows,
-    "pipeline": lambda sizes: _pipeline(sizes),
-    "annotation": lambda sizes: _annotation(sizes),
+    "pipeline": pipeline_rows,
+    "annotation": annotation_rows,
 }
 
 
@@ -50,7 +46,7 @@ def main() -> None:
         sizes = replace(sizes, long=float(options.long), short=min(sizes.short, options.long / 4))
     rows: list[Comparison] = []
     begun, load = perf_counter(), os.getloadavg()[0]
-    for name in options.only or [name for name in BENCHMARKS if name not in LONG]:
+    for name in options.only or BENCHMARKS:
         start, spent = perf_counter(), sum(os.times()[:4])
         print(f"{name} …", end=" ", file=sys.stderr, flush=True)
         rows_of_part = BENCHMARKS[name](sizes)
@@ -81,16 +77,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print the rows for machines")
     parser.add_argument("--out", type=Path, help="where the page goes (default: experiments/results/benchmarks.md)")
     return parser.parse_args()
-
-
-def _pipeline(sizes: Sizes) -> list[Comparison]:
-    with TemporaryDirectory() as folder:
-        return pipeline_rows(sizes, Path(folder))
-
-
-def _annotation(sizes: Sizes) -> list[Comparison]:
-    with TemporaryDirectory() as folder:
-        return annotation_rows(sizes, Path(folder))
 
 
 if __name__ == "__main__":

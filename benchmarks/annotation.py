@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryDirectory
 from time import process_time
 
 from benchmarks.isolation import Call, Measurement, run_on
@@ -27,12 +28,14 @@ _GROUP = "Annotation"
 _CORPUS = 1400.0  # hours of BOBSL, the largest corpus that the paper annotates
 
 
-def annotation_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
+def annotation_rows(sizes: Sizes) -> list[Comparison]:
     """From landmarks and from tracks, with one worker and with two; and 1,400 hours of each on paper."""
     options = CorpusOptions(words=sizes.annotated_words, hours=sizes.annotated, seed=7, video_seconds=60)
-    make_corpus(options, folder / "corpus")
-    one, two = (_measure(sizes, folder, workers) for workers in (1, 2))
-    again = _measure(sizes, folder, 1, tracks=True)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        make_corpus(options, folder / "corpus")
+        one, two = (_measure(sizes, folder, workers) for workers in (1, 2))
+        again = _measure(sizes, folder, 1, tracks=True)
     first, second, third = (each.values["hours"] / each.values["spent"] for each in (one, two, again))
     videos, hours, queries = (rounded(one.values[name]) for name in ("videos", "hours", "queries"))
     what = f"{videos} videos of {hours} h, {queries} queries"

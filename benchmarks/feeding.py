@@ -18,7 +18,7 @@ from benchmarks.material import SEED, sign
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
 from signspot.models.sign_encoder import SignEncoder
-from signspot.training.configuration import Compute
+from signspot.training.configuration import Compute, Precision
 from signspot.training.loop import autocast, made_batches
 from signspot.training.rgb import RgbTask, initial_trunk
 from signspot.training.rgb_clips import ImageStore, RgbBatches, RgbBatchOptions, RgbConfig, RgbSign, RgbSigns
@@ -139,23 +139,18 @@ def _as_h264(images: Images, crf: int) -> bytes:
 def step(side: int, rounds: int) -> dict[str, float]:
     """Seconds of a step of the paper's I3D and batch, forward, backward and change of weights, by precision."""
     with TemporaryDirectory() as folder:
-        train_once = step_of(make_task(Path(folder), side, width=1.0))
-    return fastest(rounds, {name: partial(train_once, Compute(precision=name)) for name in ("float32", "bfloat16")})
+        task = make_task(Path(folder), side, width=1.0)
+        batch = task.batch(0)
+    optimiser, module = task.optimiser(), task.module.train()
 
-
-def step_of(task: RgbTask) -> Callable[[Compute], None]:
-    """A step of one batch, again and again."""
-    optimiser, batch, device = task.optimiser(), task.batch(0), torch.device("cpu")
-    module = task.module.train()
-
-    def train_once(compute: Compute) -> None:
-        with autocast(device, compute):
+    def train_once(precision: Precision) -> None:
+        with autocast(torch.device("cpu"), Compute(precision=precision)):
             loss, _ = task.loss(module, batch)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
-    return train_once
+    return fastest(rounds, {name: partial(train_once, name) for name in ("float32", "bfloat16")})
 
 
 def feed(side: int, batches: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """From a video to spottings: frames per second and peak memory of every stage, on a long video and a short one."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.isolation import Call, Measurement, run
@@ -23,10 +24,11 @@ STAGES = {
 _TRACKLESS = ("decode", "estimate")
 
 
-def pipeline_rows(sizes: Sizes, folder: Path) -> list[Comparison]:
+def pipeline_rows(sizes: Sizes) -> list[Comparison]:
     """All rows of the pipeline."""
-    footage = film(sizes, folder)
-    found = [_measure_all(length, footage[0], sizes) for length in footage]
+    with TemporaryDirectory() as folder:
+        footage = film(sizes, Path(folder))
+        found = [_measure_all(length, footage[0], sizes) for length in footage]
     speed = [_speed(name, found[1][name], found[0][name], footage) for name in STAGES]
     memory = [_memory(name, found[1][name], found[0][name], footage) for name in STAGES]
     return [*speed, _added(found[1]["spot"], footage[1], sizes), *memory]

@@ -21,7 +21,6 @@ class Sizes:
     windows: int = 1000  # that the landmark trunk embeds
     rgb_windows: int = 8  # that I3D embeds
     rgb_side: int = 224  # pixels
-    compiled: tuple[str, ...] = ("I3D", "landmark encoder")  # whose steps are compiled
     signing: float = 180.0  # seconds of landmarks that the synthetic corpus generates
     corpus_words: int = 20  # in the synthetic dictionary
     corpus: float = 0.1  # hours of the smaller corpus; the larger one has four times as much
@@ -53,7 +52,6 @@ QUICK = Sizes(
     windows=20,
     rgb_windows=4,
     rgb_side=32,
-    compiled=("landmark encoder",),
     signing=20.0,
     corpus_words=2,
     corpus=0.0112,

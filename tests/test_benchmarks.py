@@ -66,15 +66,6 @@ def test_the_page_shows_every_row_and_no_place_of_this_machine(rows: list[dict[s
     assert os.uname().nodename not in page
 
 
-@LONG
-def test_a_step_is_compiled() -> None:
-    done = run("-m", "benchmarks", "--quick", "--json", "--only", "compiling")
-    assert done.returncode == 0, done.stderr
-    (row,) = json.loads(done.stdout)
-    assert row["compared"].startswith("landmark encoder, a step of 192 signs")
-    assert row["ratio"] > 0
-
-
 def test_a_process_of_its_own_tells_its_own_memory() -> None:
     """A measurement apart does not count what its parent holds."""
     code = (
