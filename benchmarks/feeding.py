@@ -86,9 +86,9 @@ def formats(side: int) -> dict[str, float]:
     """Bytes of a sign, milliseconds of a core to decode it, and the mean error of its pixels, by format."""
     edge = squashed_side(side) // 2 * 2  # H.264 wants an even side
     with TemporaryDirectory() as folder:
-        film = Path(folder, "film.mp4")
-        render_video(sign(_FILMED / 25, (320, 240)), make_appearance(SEED), film, (320, 240))
-        with open_video(film) as video:
+        video_path = Path(folder, "video.mp4")
+        render_video(sign(_FILMED / 25, (320, 240)), make_appearance(SEED), video_path, (320, 240))
+        with open_video(video_path) as video:
             images = np.stack([cv2.resize(frame.image, (edge, edge)) for frame in video.resampled(25.0)])
     numbers: dict[str, float] = {}
     for quality in _QUALITIES:
@@ -175,14 +175,14 @@ def feed(side: int, batches: int) -> dict[str, float]:
 def make_task(folder: Path, side: int, width: float = 0.1) -> RgbTask:
     """A task of random signs, of which images are smooth with a little noise, as video is."""
     random = np.random.default_rng(0)
-    film = folder / "film.mp4"
-    with VideoWriter(film, 25.0, (320, 240)) as writer:
+    video_path = folder / "video.mp4"
+    with VideoWriter(video_path, 25.0, (320, 240)) as writer:
         for _ in range(_FRAMES * _SIGNS):
             smooth = cv2.resize(random.integers(0, 256, (12, 16, 3), np.uint8), (320, 240))
             writer.add(np.clip(smooth + random.normal(0, 4, smooth.shape), 0, 255).astype(np.uint8))
     store = ImageStore(folder, 25.0, side)
-    cut = store.segments(film, [number * _FRAMES / 25 for number in range(_SIGNS)], _FRAMES)
-    signs = tuple(RgbSign(images, number % 4, 0.0, "film") for number, images in enumerate(cut))
+    cut = store.segments(video_path, [number * _FRAMES / 25 for number in range(_SIGNS)], _FRAMES)
+    signs = tuple(RgbSign(images, number % 4, 0.0, "video") for number, images in enumerate(cut))
     config = RgbConfig(
         model={"image_size": side, "width": width}, batch=RgbBatchOptions(clips=4, dictionary=0.0), epochs=1
     )

@@ -55,7 +55,7 @@ def sign(seconds: float, size: tuple[int, int]) -> Landmarks:
     return exact[first : first + frames]
 
 
-def film(sizes: Sizes, folder: Path) -> tuple[Filmed, Filmed]:
+def render_footage(sizes: Sizes, folder: Path) -> tuple[Filmed, Filmed]:
     """Make the shorter and the longer footage."""
     size = (sizes.side, sizes.side)
     exact = sign(sizes.footage, size)

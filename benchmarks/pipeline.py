@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.isolation import Call, Measurement, run
-from benchmarks.material import Filmed, film, landmark_encoder
+from benchmarks.material import Filmed, landmark_encoder, render_footage
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
 from signspot_synthetic.body.motion import FPS
@@ -27,7 +27,7 @@ _TRACKLESS = ("decode", "estimate")
 def pipeline_rows(sizes: Sizes) -> list[Comparison]:
     """All rows of the pipeline."""
     with TemporaryDirectory() as folder:
-        footage = film(sizes, Path(folder))
+        footage = render_footage(sizes, Path(folder))
         found = [_measure_all(length, footage[0], sizes) for length in footage]
     speed = [_speed(name, found[1][name], found[0][name], footage) for name in STAGES]
     memory = [_memory(name, found[1][name], found[0][name], footage) for name in STAGES]

@@ -1,4 +1,4 @@
-"""Tools that guard the repository find what they are for."""
+"""Tools that check the repository find what they are for."""
 
 import importlib.util
 import subprocess

@@ -383,11 +383,11 @@ def mouthing_loss(network: MouthingNetwork, batch: LipBatch, shapes: float, grou
     compared = network.compare(lips.repeat_interleave(queries, dim=0), words)
     logits = group.gather(compared.view(-1, queries, compared.shape[1]), windows).flatten(0, 1)
     chances = functional.log_softmax(functional.pad(logits, (1, 0)), dim=1)
-    placing = -(chances * functional.pad(batch.ends, (1, 0), value=0.0).add(batch.nowhere)).sum(dim=1).mean()
+    end_loss = -(chances * functional.pad(batch.ends, (1, 0), value=0.0).add(batch.nowhere)).sum(dim=1).mean()
     counted = (batch.shapes >= 0).sum().clamp(min=1)
     named_shapes = group.gather(network.name_shapes(lips), windows)
     named = functional.cross_entropy(named_shapes, batch.shapes, reduction="sum") / counted
-    return placing + shapes * named
+    return end_loss + shapes * named
 
 
 def _settings(config: MouthingConfig) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def train_recogniser_on_corpus(
 
     Args:
         config: how to learn; its `clips.sources` say which labels count.
-        corpus: films or landmarks; without splits all videos are for training and nothing is tested.
+        corpus: videos or landmarks; without splits all videos are for training and nothing is tested.
         folder: where the state is kept; an interrupted run resumes there.
         labels: instead of the corpus's own.
         exemplars: instead of those of the corpus's dictionary.

@@ -26,38 +26,36 @@ from signspot.words.match import Form, WordMatcher
 FOOTAGE = Footage("news", Path("news.mp4"), Path("news.vtt"))
 MENTION = SubtitleMention(0, 1.0, 2.0, "an apple", 3, 8, Form.ORIGINAL, 1, ())
 MENTIONS = {"apple": (MENTION,), "tree": (replace(MENTION, subtitle=1),)}
-BASIS = ResultKey(
-    {"padding": "4"}, {"apple": "a1", "tree": "t1", "house": "h1"}, ("house",), {"tree": ("house", "wood")}
-)
+KEY = ResultKey({"padding": "4"}, {"apple": "a1", "tree": "t1", "house": "h1"}, ("house",), {"tree": ("house", "wood")})
 
 
-def keys(footage=FOOTAGE, digest="video", mentions=MENTIONS, basis=BASIS):
-    unit = plan_unit(footage, digest, mentions, basis, {})
+def keys(footage=FOOTAGE, digest="video", mentions=MENTIONS, key=KEY):
+    unit = plan_unit(footage, digest, mentions, key, {})
     return dict(unit.keys)
 
 
 def test_the_same_gives_the_same_unit_wherever_the_files_lie() -> None:
     elsewhere = Footage("news", Path("other/news.mp4"), Path("other/news.srt"))
     assert keys() == keys(elsewhere)
-    assert plan_unit(FOOTAGE, "video", MENTIONS, BASIS, {}).id == plan_unit(elsewhere, "video", MENTIONS, BASIS, {}).id
+    assert plan_unit(FOOTAGE, "video", MENTIONS, KEY, {}).id == plan_unit(elsewhere, "video", MENTIONS, KEY, {}).id
 
 
 def test_whatever_results_follow_from_changes_the_key() -> None:
     known = keys()
     assert set(keys(digest="other").values()).isdisjoint(known.values())
-    assert set(keys(basis=replace(BASIS, settings={"padding": "0"})).values()).isdisjoint(known.values())
-    other_negative = replace(BASIS, words={**BASIS.words, "house": "h2"})
-    assert set(keys(basis=other_negative).values()).isdisjoint(known.values())
+    assert set(keys(key=replace(KEY, settings={"padding": "0"})).values()).isdisjoint(known.values())
+    other_negative = replace(KEY, words={**KEY.words, "house": "h2"})
+    assert set(keys(key=other_negative).values()).isdisjoint(known.values())
 
 
 def test_a_change_of_one_word_leaves_the_others_alone() -> None:
     changes = [
-        keys(basis=replace(BASIS, words={**BASIS.words, "apple": "a2"})),
+        keys(key=replace(KEY, words={**KEY.words, "apple": "a2"})),
         keys(mentions={**MENTIONS, "apple": (replace(MENTION, text="no apple"),)}),
         keys(mentions={**MENTIONS, "apple": (replace(MENTION, end=2.5),)}),
         keys(mentions={**MENTIONS, "apple": (replace(MENTION, nearby=("house",)),)}),
         keys(mentions={**MENTIONS, "apple": (MENTION, replace(MENTION, subtitle=9))}),
-        keys(basis=replace(BASIS, synonyms={**BASIS.synonyms, "apple": ("house",)})),
+        keys(key=replace(KEY, synonyms={**KEY.synonyms, "apple": ("house",)})),
     ]
     for changed in changes:
         assert changed["apple"] != keys()["apple"]
@@ -66,11 +64,11 @@ def test_a_change_of_one_word_leaves_the_others_alone() -> None:
 
 def test_only_what_is_left_is_planned() -> None:
     done = keys()
-    assert plan_unit(FOOTAGE, "video", MENTIONS, BASIS, done) is None
-    unit = plan_unit(FOOTAGE, "video", MENTIONS, BASIS, {**done, "tree": "older"})
+    assert plan_unit(FOOTAGE, "video", MENTIONS, KEY, done) is None
+    unit = plan_unit(FOOTAGE, "video", MENTIONS, KEY, {**done, "tree": "older"})
     assert set(unit.mentions) == set(unit.keys) == {"tree"}
     assert unit.synonyms == {"tree": ("house",)}
-    unreadable = replace(BASIS, words={"apple": "a1", "house": "h1"})
+    unreadable = replace(KEY, words={"apple": "a1", "house": "h1"})
     assert set(plan_unit(FOOTAGE, "video", MENTIONS, unreadable, {}).keys) == {"apple"}
 
 

@@ -38,12 +38,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     aside = project(motion, replace(signer.camera, azimuth=1.15))
     write_landmarks(aside, folder / "aside.pose")
     face = np.where(np.arange(len(marks))[:, None, None] < 100, aside.face, marks.face)
-    write_landmarks(replace(marks, face=face), folder / "turning.pose")
+    write_landmarks(replace(marks, face=face), folder / "turned-away.pose")
     hand = marks.right_hand.copy()
     hand[25:125] = marks.face[25:125, :1]  # four seconds before the mouth
     write_landmarks(replace(marks, right_hand=hand), folder / "covered.pose")
     text = "WEBVTT\n\n00:01.000 --> 00:02.000\nTwo elephants walked.\n"
-    for name in ("news", "faceless", "aside", "turning", "covered"):
+    for name in ("news", "faceless", "aside", "turned-away", "covered"):
         (folder / f"{name}.vtt").write_text(text)
     torch.manual_seed(1)
     save_mouthing(
@@ -140,7 +140,7 @@ def test_mistakes_are_one_line(signspot, place, arguments, reason, expected):
 
 def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, tmp_path):
     """The same words on turned heads and covered mouths: while it runs, in the store and in the report."""
-    names, footage, out = ("covered", "news", "turning"), tmp_path / "footage", tmp_path / "run"
+    names, footage, out = ("covered", "news", "turned-away"), tmp_path / "footage", tmp_path / "run"
     footage.mkdir()
     for name, suffix in product(names, (".pose", ".vtt")):
         shutil.copy(place / f"{name}{suffix}", footage)
@@ -168,7 +168,7 @@ def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, t
     [
         ("faceless", 1, "shows no face in 150 frames"),
         ("aside", 1, "from the side only"),
-        ("turning", 0, "the head is turned away in 67% of the frames"),
+        ("turned-away", 0, "the head is turned away in 67% of the frames"),
         ("covered", 0, "a hand is before the mouth in 67% of the frames"),
         ("lonely", 2, "no subtitles beside"),
     ],

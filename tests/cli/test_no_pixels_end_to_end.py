@@ -1,6 +1,6 @@
-"""Every verb that takes `--no-pixels`, with films, as users run it: no picture of them in outputs, caches and archives.
+"""Every verb that takes `--no-pixels`, with videos, as it is run: no picture of them in outputs, caches and archives.
 
-All films have a purple background that nothing else has, so a picture of one is known wherever it lies: as a file, or
+All videos have a purple background that nothing else has, so a picture of one is known wherever it lies: as a file, or
 in the `data:` address of a page. The same verbs with pixels are the counter-proof.
 """
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def home(stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A video, two dictionaries of films, and a cache of landmarks alone."""
+    """A video, two dictionaries of videos, and a cache of landmarks alone."""
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     purple_video(tmp_path / "news.mp4", stretch.footage, tmp_path / "cache")
     for place in ("signs", "others"):
         for word in ("river", "apple"):
             for take in (1, 2):
-                moved = stretch.exemplars[word][take:]  # other landmarks, hence another film
+                moved = stretch.exemplars[word][take:]  # other landmarks, hence another video
                 purple_video(tmp_path / place / word / f"{take}.mp4", moved, tmp_path / "cache")
     return tmp_path
 

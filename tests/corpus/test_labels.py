@@ -165,3 +165,14 @@ def test_glosses_of_a_subtitle_file_are_verified_labels_with_their_spans(tmp_pat
         ("niño", "news", V, 1.0),
     ]
     assert [(label.segment.start, label.segment.end) for label in labels] == [(1.0, 1.5), (2.0, 2.4)]
+
+
+def test_a_corpus_reads_its_labels_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = open_corpus(corpus_with(tmp_path, "a.mp4", "b.mp4"))
+    file = write_records([Label("pear", "a", 1.0), Label("apple", "b", 2.0)], tmp_path / "labels" / "all.jsonl")
+    opened: list[Path] = []
+    whole = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or whole(path))
+    assert [label.word for label in corpus.labels()] == ["pear", "apple"]
+    assert [label.word for label in corpus.labels(["b"])] == ["apple"]
+    assert opened.count(file) == 1

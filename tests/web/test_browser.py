@@ -619,8 +619,8 @@ def test_videos_stand_still_when_asked_to_and_for_whom_movement_is_too_much(brow
     queue = make_queue(server, 2)
     still = "(video) => video.readyState > 1 && video.paused"
     moving = "(video) => !video.paused && video.currentTime > 0"
-    for wish, order in (("reduce", (still, moving, still)), ("no-preference", (moving, still, moving))):
-        with visitor(browser, "Dee", reduced_motion=wish) as page:
+    for motion, order in (("reduce", (still, moving, still)), ("no-preference", (moving, still, moving))):
+        with visitor(browser, "Dee", reduced_motion=motion) as page:
             page.goto(f"{server.address}/verify/{queue}")
             for wanted in order:
                 until(page.locator("#slot video"), wanted)

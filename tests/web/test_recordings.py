@@ -275,7 +275,7 @@ def test_only_files_of_the_list_are_served(server: Server, estimating: Server) -
     for other in ("secret.txt", "package.json", "", "..%2fsecret.txt", "%2e%2e/secret.txt", "./secret.txt", "a/b.js"):
         assert estimating.ask("GET", f"/holistic/{other}").status == 404
     foreign = estimating.ask("GET", "/holistic/holistic.js", Sec_Fetch_Site="cross-site")
-    assert foreign.status == 403, "through the guard, as everything"
+    assert foreign.status == 403, "through the access policy, as everything"
 
 
 def test_a_folder_that_is_no_whole_package_is_refused(tmp_path: Path) -> None:
