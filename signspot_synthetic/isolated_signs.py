@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from signspot.corpus.isolated import FPS, IsolatedClip, pack
+from signspot.io.checks import check_numbers
 from signspot.io.files import atomic_write
 from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
-from signspot.training.configuration import check_numbers
 from signspot.types import Segment
 from signspot_synthetic.body.motion import Motion, continuous, isolated
 from signspot_synthetic.body.signers import Role, Signer, make_signer

@@ -1,10 +1,10 @@
 """Options that decide the results of annotation: one record for the library and the command line; quick to import."""
 
-import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Self
 
 from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 from signspot.spotting.spot_options import OVERLAP, SpotOptions
 
 
@@ -30,16 +30,9 @@ class RunOptions:
     seed: int = field(default=0, metadata={"help": "Random seed for sampling exemplar clips and negatives."})
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.padding) and self.padding >= 0):
-            raise OptionsError(f"padding must be 0 or more; got {self.padding}")
-        if self.keep is not None and not 0 <= self.keep <= 1:
-            raise OptionsError(f"keep is a score in [0, 1]; got {self.keep}")
-        if self.peaks < 1:
-            raise OptionsError(f"peaks must be at least 1; got {self.peaks}")
-        if self.negatives is not None and self.negatives < 0:
-            raise OptionsError(f"negatives must be 0 or more; got {self.negatives}")
-        if self.seed < 0:
-            raise OptionsError(f"the seed must be 0 or more; got {self.seed}")
+        check_numbers(self, "padding", "negatives", "seed", least=0)
+        check_numbers(self, "keep", least=0, most=1)
+        check_numbers(self, "peaks", least=1)
 
     def settled(self, keep: float, negatives: int, threshold: float, stored: str | None = None) -> Self:
         """The options with nothing left open: as given, as in the store, or the usual values.
@@ -85,12 +78,9 @@ class AnnotateOptions(RunOptions):
 
     def __post_init__(self) -> None:
         RunOptions.__post_init__(self)
-        if not (math.isfinite(self.agreement) and self.agreement >= 0):
-            raise OptionsError(f"agreement must be 0 or more; got {self.agreement}")
-        if self.stride < 1:
-            raise OptionsError(f"stride must be at least 1; got {self.stride}")
-        if not 0 <= self.overlap <= 1:
-            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
+        check_numbers(self, "agreement", least=0)
+        check_numbers(self, "stride", least=1)
+        check_numbers(self, "overlap", least=0, most=1)
 
     def spotting(self) -> SpotOptions:
         """Options of spotting the words of a subtitle: as `signspot spot` does with these options."""

@@ -16,7 +16,8 @@ from signspot.annotation.video_units import SubtitleMention, VideoUnit, find_men
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import Source
-from signspot.errors import DictionaryError, OptionsError
+from signspot.errors import DictionaryError
+from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import COLOURS, clock, view_of
 from signspot.plots.plot import lettering, tick_step
@@ -38,8 +39,7 @@ class DensifyOptions:
     search: SpotOptions = field(default_factory=SpotOptions)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.padding <= 60:
-            raise OptionsError(f"padding is 0 to 60 seconds; got {self.padding}")
+        check_numbers(self, "padding", least=0, most=60)
 
 
 @dataclass(frozen=True, slots=True)

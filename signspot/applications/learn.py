@@ -25,7 +25,7 @@ from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import DictionaryError, FormatError, NothingToLearnError, OptionsError, SignspotError
-from signspot.io.checks import parse_json, path_inside
+from signspot.io.checks import check_numbers, parse_json, path_inside
 from signspot.io.files import atomic_write, cache_folder, content_digest, text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.io.text import read_text
@@ -72,8 +72,7 @@ class LearnOptions:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
+        check_numbers(self, "threshold", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True)

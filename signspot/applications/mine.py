@@ -16,6 +16,7 @@ from signspot.dictionary.json_file import save_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import is_pose_file
 from signspot.errors import OptionsError, OutputError
+from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
@@ -40,10 +41,8 @@ class MineOptions:
     diversity: float = 0.3  # 0: the best scores alone; 1: the most different alone
 
     def __post_init__(self) -> None:
-        if self.most < 1:
-            raise OptionsError(f"at least 1 exemplar must be wanted; got {self.most}")
-        if not 0 <= self.diversity <= 1:
-            raise OptionsError(f"diversity is a share in [0, 1]; got {self.diversity}")
+        check_numbers(self, "most", least=1)
+        check_numbers(self, "diversity", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True)

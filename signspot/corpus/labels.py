@@ -12,9 +12,9 @@ from typing import Any
 
 from signspot.corpus.truth import records_of
 from signspot.dictionary.dictionary import normalise_word
-from signspot.errors import OptionsError
 from signspot.formats.formats import format_names, read_spottings
 from signspot.formats.rows import RIGHTS
+from signspot.io.checks import check_numbers
 from signspot.io.text import json_rows
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Label, LabelSource, Segment, Spotting
@@ -37,11 +37,8 @@ class SignWindow:
     around: int = 11  # on either side of the middle of a sign, where a label marks that or the span
 
     def __post_init__(self) -> None:
-        if self.before < 1 or self.after < 0 or self.around < 1:
-            raise OptionsError(
-                f"a sign lies before its end and around its middle; got {self.before} frames before, {self.after} "
-                f"after and {self.around} around"
-            )
+        check_numbers(self, "before", "around", least=1)
+        check_numbers(self, "after", least=0)
 
     def of(self, label: Label) -> Segment:
         """The segment that is looked at."""
@@ -57,9 +54,7 @@ class LeastConfidence:
     verified: float = 0.5  # decision of a person: 1 is a yes, 0 a no
 
     def __post_init__(self) -> None:
-        for name in ("mouthing", "dictionary", "verified"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise OptionsError(f"the least confidence is between 0 and 1; got {name} = {getattr(self, name)}")
+        check_numbers(self, "mouthing", "dictionary", "verified", least=0, most=1)
 
     def admits(self, label: Label) -> bool:
         """Whether a label counts."""

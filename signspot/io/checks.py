@@ -1,4 +1,4 @@
-"""Checks of values in untrusted files: numbers, times, scores, texts, names of files, records."""
+"""Checks of values: of options, and in untrusted files: numbers, times, scores, texts, names of files, records."""
 
 import json
 import math
@@ -33,6 +33,31 @@ def parse_json(text: str, where: str, line: int = 1) -> Any:
         raise FormatError(f"{where}, line {line}: JSON nested too deeply.") from None
     except ValueError:
         raise FormatError(f"{where}, line {line}: JSON with a number of too many digits.") from None
+
+
+def check_numbers(
+    record: object, *names: str, least: float | None = None, above: float | None = None, most: float | None = None
+) -> None:
+    """See that numbers of a record of options, or all numbers of its tuples, are finite and in range.
+
+    Args:
+        record: a dataclass.
+        names: of its fields; one that is None is left to whoever uses it.
+        least: the lowest value that is allowed.
+        above: the value above which they must be.
+        most: the highest value that is allowed.
+
+    Raises:
+        OptionsError: one is not; the message names it, its value and the range.
+    """
+    parts = (("at least", least), ("above", above), ("at most", most))
+    said = " and ".join(f"{words} {bound:g}" for words, bound in parts if bound is not None) or "finite"
+    for name in names:
+        given = getattr(record, name)
+        for value in given if isinstance(given, tuple) else () if given is None else (given,):
+            fits = -math.inf < value < math.inf and (least is None or value >= least)
+            if not fits or (above is not None and value <= above) or (most is not None and value > most):
+                raise OptionsError(f"{name} must be {said}; got {value}")
 
 
 def check_number(value: object, what: str, least: float = -math.inf, most: float = math.inf) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 from signspot.metrics.ranking import FloatArray, Group, RankedQueries, ranks_of
 from signspot.types import Segment
 
@@ -24,9 +25,7 @@ class Tolerance:
     margin: float = 0.2  # seconds on both sides of an exact segment
 
     def __post_init__(self) -> None:
-        for name in ("before", "after", "margin"):
-            if not getattr(self, name) >= 0:
-                raise OptionsError(f"tolerance {name} must be 0 seconds or more; got {getattr(self, name)}")
+        check_numbers(self, "before", "after", "margin", least=0)
 
     def accepts(self, peaks: FloatArray | float, truth: Truth) -> NDArray[np.bool_]:
         """Say of every peak whether it lies where the sign is.

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 from signspot.models import landmark_geometry as geometry
 from signspot.models.batch_norm import make_domain_specific
 from signspot.models.sign_encoder import Examples, Trunk, WindowFunction
@@ -40,9 +41,7 @@ class LandmarkOptions:
             raise OptionsError(f"no norm '{self.norm}'. There are: layer, batch")
         if self.domain_norm and self.norm != "batch":
             raise OptionsError(f"domain_norm is one set of batch norms per domain; got norm = '{self.norm}'")
-        for name in ("features", "hand_width", "part_width", "width", "last_width"):
-            if getattr(self, name) < 1:
-                raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
+        check_numbers(self, "features", "hand_width", "part_width", "width", "last_width", least=1)
 
 
 def plan_dilations(frames: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 from signspot.models.batch_norm import DOMAINS, Domain, check_domain
 
 SLOPE = 0.2
@@ -22,9 +22,7 @@ class MlpOptions:
     domain_specific: bool = False  # one set of layers per domain (Table A.2)
 
     def __post_init__(self) -> None:
-        for name in ("dimension", "hidden"):
-            if getattr(self, name) < 1:
-                raise OptionsError(f"{name} must be at least 1; got {getattr(self, name)}")
+        check_numbers(self, "dimension", "hidden", least=1)
 
 
 class Head(nn.Module):

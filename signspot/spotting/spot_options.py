@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 
 MatchBy = Literal["auto", "alignment", "embedding"]
 OVERLAP = 0.3  # of the shorter span: peaks of one word that share more are one sign
@@ -52,19 +53,10 @@ class SpotOptions:
         return self.threshold is self.false_alarms_per_hour is None if self.compete is None else self.compete
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise OptionsError(f"threshold is a score in [0, 1]; got {self.threshold}")
-        if self.false_alarms_per_hour is not None and not 0 < self.false_alarms_per_hour < float("inf"):
-            raise OptionsError(f"false alarms per hour must be above 0; got {self.false_alarms_per_hour}")
+        check_numbers(self, "threshold", "overlap", "margin", least=0, most=1)
+        check_numbers(self, "false_alarms_per_hour", above=0)
+        check_numbers(self, "stride", "top", least=1)
         if self.threshold is not None and self.false_alarms_per_hour is not None:
             raise OptionsError("give a threshold or false alarms per hour, not both")
         if self.match not in ("auto", "alignment", "embedding"):
             raise OptionsError(f"match is auto, alignment or embedding; got '{self.match}'")
-        if self.stride < 1:
-            raise OptionsError(f"stride must be at least 1 frame; got {self.stride}")
-        if not 0 <= self.overlap <= 1:
-            raise OptionsError(f"overlap is a part of a span in [0, 1]; got {self.overlap}")
-        if not 0 <= self.margin <= 1:
-            raise OptionsError(f"margin is a difference of scores in [0, 1]; got {self.margin}")
-        if self.top is not None and self.top < 1:
-            raise OptionsError(f"top must be at least 1; got {self.top}")

@@ -21,6 +21,7 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError, SignspotError
+from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.losses.watch_read_lookup import Bags
 from signspot.metrics.bootstrap import Interval, bootstrap_mean
@@ -29,7 +30,6 @@ from signspot.spotting.peaks import curve_blocks
 from signspot.spotting.spot_options import MatchBy, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import TrackSearch
-from signspot.training.configuration import check_numbers
 from signspot.training.items import SubtitlesOfVideos, read_words
 from signspot.types import Grid, Label, Segment, Track, Windows
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from signspot.errors import FormatError, OptionsError
-from signspot.io.checks import quoted
+from signspot.io.checks import check_numbers, quoted
 from signspot.io.text import read_text
 
 _T = TypeVar("_T")
@@ -119,31 +119,6 @@ def _refuse_infinite(value: Any, key: str, where: str) -> None:
         raise OptionsError(f"{key} in {where} must be a finite number; got {value}")
     elif isinstance(value, int) and abs(value) >= _LARGEST:
         raise OptionsError(f"{key} in {where} must be less than {_LARGEST:.0e}; got {quoted(value)}")
-
-
-def check_numbers(
-    record: object, *names: str, least: float | None = None, above: float | None = None, most: float | None = None
-) -> None:
-    """See that numbers of a record, or all numbers of its tuples, are finite and in range.
-
-    Args:
-        record: a dataclass.
-        names: of its fields.
-        least: the lowest value that is allowed.
-        above: the value above which they must be.
-        most: the highest value that is allowed.
-
-    Raises:
-        OptionsError: one is not; the message names it, its value and the range.
-    """
-    parts = (("at least", least), ("above", above), ("at most", most))
-    said = " and ".join(f"{words} {bound:g}" for words, bound in parts if bound is not None) or "finite"
-    for name in names:
-        given = getattr(record, name)
-        for value in given if isinstance(given, tuple) else (given,):
-            fits = math.isfinite(value) and (least is None or value >= least) and (above is None or value > above)
-            if not fits or (most is not None and value > most):
-                raise OptionsError(f"{name} must be {said}; got {value}")
 
 
 def override(values: dict[str, Any], text: str) -> None:

@@ -19,8 +19,9 @@ from torch import Tensor
 from signspot.corpus.labels import SignWindow
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import FormatError, OptionsError
+from signspot.io.checks import check_numbers
 from signspot.losses.watch_read_lookup import Bags, Batch
-from signspot.training.configuration import FOR_PEOPLE, Compute, check_numbers, plain_values
+from signspot.training.configuration import FOR_PEOPLE, Compute, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.items import Item, ItemOptions, Words
 from signspot.training.trunk_features import TrunkFeatures

@@ -16,8 +16,8 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 from signspot.io.files import content_digest
-from signspot.training.configuration import check_numbers
 from signspot.types import Label, LabelSource, Segment
 from signspot.words.match import WordMatcher
 

@@ -19,6 +19,7 @@ from signspot.corpus.isolated import FPS, IsolatedClip, read_isolated
 from signspot.embedding.exemplars import code_sign
 from signspot.embedding.inputs import sign_in_context
 from signspot.errors import OptionsError, SignspotError
+from signspot.io.checks import check_numbers
 from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
@@ -30,7 +31,7 @@ from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, d
 from signspot.models.registry import build
 from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.matching import warping_costs
-from signspot.training.configuration import Compute, check_numbers, plain_values
+from signspot.training.configuration import Compute, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
 from signspot.training.pair_augmentation import Change, Ints

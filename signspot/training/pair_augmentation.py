@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from signspot.io.checks import check_numbers
 from signspot.landmarks.features import ELBOWS, FACE, LEFT_HAND, MIRRORED_JOINTS, RIGHT_HAND, WRISTS
 from signspot.landmarks.landmarks import HAND_POINTS
-from signspot.training.configuration import check_numbers
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

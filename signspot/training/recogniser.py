@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
+from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
@@ -26,7 +27,7 @@ from signspot.models.registry import build
 from signspot.models.sign_encoder import SignEncoder
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import RecogniserScores, score_classifier, signs_to_test, taught_window
-from signspot.training.configuration import Compute, check_numbers, plain_values
+from signspot.training.configuration import Compute, plain_values
 from signspot.training.items import validation_labels
 from signspot.training.loop import Schedule, Task, device_of, train
 from signspot.training.run_folder import CPU

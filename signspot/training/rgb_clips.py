@@ -19,11 +19,12 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence, SignWindow
 from signspot.embedding.inputs import NARROWEST, WIDEST
 from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
+from signspot.io.checks import check_numbers
 from signspot.io.files import atomic_write, content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import HAND_POINTS, MIRRORED_BODY_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.training.configuration import FOR_PEOPLE, Compute, check_numbers, plain_values
+from signspot.training.configuration import FOR_PEOPLE, Compute, plain_values
 from signspot.training.items import TrainingSubset, Words
 from signspot.training.trunk_features import VideoExemplars
 from signspot.types import Exemplar, Label, LabelSource, Segment

@@ -14,10 +14,10 @@ from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.labels import LABEL_FPS, LeastConfidence, SignWindow
 from signspot.embedding.inputs import draw_clips, footage_landmarks
 from signspot.errors import OptionsError, SignspotError
+from signspot.io.checks import check_numbers
 from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND, WRISTS, at_positions
-from signspot.training.configuration import check_numbers
 from signspot.training.trunk_features import as_right_handed, exemplar_sign
 from signspot.types import Exemplar, Label, LabelSource
 

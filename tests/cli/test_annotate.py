@@ -66,7 +66,7 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
         (("--workers", 0), 2, "workers must be at least 1; got 0"),
         (("--words-from", "nowhere.txt"), 2, "no list of words: cannot read nowhere.txt"),
         (("--threshold", 7), 2, "threshold is a score in [0, 1]; got 7"),
-        (("--padding", -1), 2, "padding must be 0 or more; got -1"),
+        (("--padding", -1), 2, "padding must be at least 0; got -1"),
         (("--words", "aple"), 1, "no word 'aple' in this dictionary (3 words). Did you mean 'apple'?"),
         (("--language", "tlh"), 2, "no lemmas for the language 'tlh'"),
         (("--database", "mysql://host/name"), 1, "no store in 'mysql' databases"),

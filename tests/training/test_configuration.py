@@ -27,7 +27,7 @@ KINDS = training_kinds()
         ('kind = "embedding"\ntemperature = 0', "temperature must be above 0; got 0"),
         ('kind = "embedding"\nseed = -3', "seed must be at least 0; got -3"),
         ('kind = "embedding"\n[items]\npadding = -0.5', "padding must be at least 0; got -0.5"),
-        ('kind = "embedding"\n[items.least]\nmouthing = 80', "between 0 and 1; got mouthing = 80"),
+        ('kind = "embedding"\n[items.least]\nmouthing = 80', "mouthing must be at least 0 and at most 1; got 80"),
         ('kind = "frame_codes"\n[optimiser]\nsteps = 0', "steps must be at least 1; got 0"),
         (
             'kind = "frame_codes"\n[[sources]]\nname = "a"\nfolders = ["a"]\n[sources.change]\nlost_face = 2',
