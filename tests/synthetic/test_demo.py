@@ -24,7 +24,9 @@ def test_hits_and_false_alarms_are_counted() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("signed", [("coffee", *WORDS), pytest.param(demo.SIGNED, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "signed", [("coffee", *WORDS), pytest.param(demo.SIGNED, marks=pytest.mark.long)], ids=["fewer signs", "all"]
+)
 def test_the_notebook_runs(signed: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if signed != demo.SIGNED:
         monkeypatch.setattr(demo, "SIGNED", signed)
