@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +40,14 @@ from signspot.mouthing.lips import read_lips
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.mouthing_spotter import LATE, MouthingSpotter, find_peaks
 from signspot.mouthing.visemes import query
-from signspot.spotting.decision import best_words
+from signspot.spotting.decision import WORD_RATE, best_words, decide
 from signspot.spotting.spot_options import OVERLAP, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar, Segment, Spotting
 
 TOLERANCE = 0.2  # seconds; two annotators put borders 67 ms apart in the median
 LOWEST = 0.3  # score from which spottings enter the precision-recall curve
+DECIDED = 0.6  # score below which no decision goes
 RATES = (1.0, 5.0, 20.0, 60.0)  # false alarms per hour and word
 CONFIRMED = (0, 1, 2, 5)  # signs of a word
 PROMISED = (1.0, 10.0, 60.0)  # false alarms per hour and word
@@ -154,26 +156,45 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
 
 
 def measure_decisions(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Iterator[str]:
-    """Recall and precision of all words at several rates, with and without competition, and of each confidence."""
+    """Recall and precision of all words at several rates, with and without competition, and of each confidence.
+
+    *Twice* counts the signs in which two or more spottings of their word lie. *Every maximum* is the same search
+    without the rule that a curve has to fall between two spottings.
+    """
     programme, truths = join_clips(corpus)
     gallery = spotter.gallery(dictionary)
     signs = [sign for sign in truths if sign.word in gallery.words]
-    searched = spotter.search(programme, gallery, SpotOptions(threshold=LOWEST))
+    low = SpotOptions(threshold=DECIDED)
+    searched = spotter.search(programme, gallery, low)
+    with patch("signspot.spotting.peaks._PROMINENCE", 0.0):
+        every = spotter.search(programme, gallery, low)
+
+    def below(rate: float) -> list[Spotting]:
+        return [s for s in searched.spottings if (s.false_alarms_per_hour or 0.0) <= rate]
 
     def row(name: str, spottings: Sequence[Spotting]) -> str:
         point = detect([replace(s, video="") for s in spottings], signs, {"": programme.duration}).curve().at(0.0)
+        times = defaultdict(list)
+        for spotting in spottings:
+            times[spotting.word].append(spotting.time)
+        hits = [sum(time in sign.segment.padded(TOLERANCE) for time in times[sign.word]) for sign in signs]
         shares = f"{point.recall:.3f}", f"{point.precision:.3f}"
         per_hour = point.false_alarms / (len(gallery.words) * programme.duration / 3600)
-        return table_row(spotter.encoder.name, name, len(spottings), *shares, f"{per_hour:.2f}")
+        twice = f"{sum(hit > 1 for hit in hits)} of {sum(hit > 0 for hit in hits)}"
+        return table_row(spotter.encoder.name, name, len(spottings), *shares, f"{per_hour:.2f}", twice)
 
-    yield head("encoder", "spottings", "number", "recall", "precision", "false alarms/h/word")
+    yield head("encoder", "spottings", "number", "recall", "precision", "false alarms/h/word", "twice, of signs found")
     for rate in RATES:
-        below = [s for s in searched.spottings if (s.false_alarms_per_hour or 0.0) <= rate]
-        yield row(f"at most {rate:g} false alarms/h/word", below)
-        yield row(f"at most {rate:g}, words compete", best_words(below, OVERLAP))
-    yield row("default", searched.default_spottings)
-    for confidence in ("sure", "likely", "check"):
-        yield row(confidence, [s for s in searched.default_spottings if s.confidence == confidence])
+        yield row(f"at most {rate:g} false alarms/h/word", below(rate))
+        yield row(f"at most {rate:g}, words compete", best_words(below(rate), OVERLAP))
+    least = spotter.encoder.contract.threshold
+    for kind, result in (("", searched), (", every maximum", every)):
+        yield row(f"score from {least:.2f}{kind}", result.decided(least))
+        yield row(f"default{kind}", result.default_spottings)
+    apart = decide(below(WORD_RATE), SpotOptions(compete=False), len(gallery.words), programme.duration)
+    for kind, spottings in (("", searched.default_spottings), ("each word alone, ", apart)):
+        for confidence in ("sure", "likely", "check"):
+            yield row(f"{kind}{confidence}", [s for s in spottings if s.confidence == confidence])
 
 
 def measure_confirmed(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> Iterator[str]:

@@ -19,6 +19,7 @@ from signspot.types import Confidence, Spotting
 _FITTED = fitted("decision")
 WORD_RATE: float = _FITTED["word_rate"]  # most false alarms per hour of a word, by default
 SEARCH_RATE: float = _FITTED["search_rate"]  # of all words that compete together, by default
+_FEWEST_WORDS: int = _FITTED["fewest_words"]  # that a search of a long video counts as, where chance is estimated
 SURE, LIKELY = 0.2, 0.5  # share of spottings that chance explains, at most: the meaning of these words
 
 
@@ -51,8 +52,13 @@ def least_score(
     by_rate = model.threshold(allowed_rate(options, words))
     if options.false_alarms_per_hour is not None:
         return by_rate
-    weight = min(1.0, max(0.0, seconds / SHORTEST_VIDEO - 1))
-    return (1 - weight) * fallback + weight * by_rate
+    share = _length_share(seconds)
+    return (1 - share) * fallback + share * by_rate
+
+
+def _length_share(seconds: float) -> float:
+    """0 in a video of up to `SHORTEST_VIDEO`, whose rates are rough; 1 from twice that length on."""
+    return min(1.0, max(0.0, seconds / SHORTEST_VIDEO - 1))
 
 
 def decide(spottings: Iterable[Spotting], options: SpotOptions, words: int, seconds: float) -> list[Spotting]:
@@ -79,11 +85,14 @@ def with_confidence(spottings: Sequence[Spotting], words: int, seconds: float) -
 
     At the score of a spotting, chance gives `rate × words × hours` false alarms in the whole search. Where these are
     at most a fifth of the spottings that are as good, they are sure; at most half, likely; else a person has to check.
-    Seconds cannot tell a rate: a video counts as a minute at least.
+    Seconds cannot tell a rate: a video counts as a minute at least. One word cannot tell how far it is from the mean
+    rate of words, and most have more or fewer look-alike signs: a search of a long video counts as one for
+    `_FEWEST_WORDS` at least.
     """
     ranked = sorted(spottings, key=_badness)
     rates = np.array([np.nan if s.false_alarms_per_hour is None else s.false_alarms_per_hour for s in ranked])
-    expected = rates * words * max(seconds, SHORTEST_VIDEO) / 3600
+    counted = max(words, _length_share(seconds) * _FEWEST_WORDS)
+    expected = rates * counted * max(seconds, SHORTEST_VIDEO) / 3600
     shares = np.minimum.accumulate((expected / np.arange(1, len(ranked) + 1))[::-1])[::-1]
     return [replace(one, confidence=_confidence(share)) for one, share in zip(ranked, shares.tolist(), strict=True)]
 

@@ -156,6 +156,19 @@ def test_measuring_prints_a_row_for_each_encoder_and_number_of_exemplars(
     assert all(len(row) == len(rows[0]) for row in rows[2:])
 
 
+def test_decisions_count_signs_that_are_found_twice(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["decide", str(made / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1"])
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    numbers = {row[1]: int(row[2]) for row in rows[2:]}
+    twice = {row[1]: [int(count) for count in row[-1].split(" of ")] for row in rows[2:]}
+    least = next(name for name in numbers if name.startswith("score from") and "," not in name)
+    assert numbers[f"{least}, every maximum"] >= numbers[least]
+    assert twice["at most 60 false alarms/h/word"][1] > 0
+    assert all(often <= found <= 6 for often, found in twice.values())
+    levels = ("sure", "likely", "check")
+    assert sum(numbers[name] for name in levels) == numbers["default"]
+
+
 def test_differences_are_paired_by_word() -> None:
     gain = difference({"a": [1.0, 1.0], "b": [0.0]}, {"a": [1.0, 0.0], "b": [0.0]})
     assert (gain.value, gain.low, gain.high) == (0.25, 0.0, 0.5)

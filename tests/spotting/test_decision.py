@@ -23,18 +23,26 @@ def test_the_budget_of_words_that_compete_is_for_the_whole_search() -> None:
 
 
 def test_confidence_is_the_share_that_chance_explains() -> None:
-    """In an hour, 10 words: rates of 0.01, 0.03, 0.2, 1 per hour and word are 0.1, 0.3, 2, 10 false alarms in all."""
-    several = [hit("a", 1, 0.01), hit("a", 2, 0.03), hit("b", 3, 0.2), hit("c", 4, 1.0)]
-    found = {one.time: one.confidence for one in with_confidence(several, 10, 3600.0)}
+    """In an hour, 100 words: rates of 0.001, 0.003, 0.02, 0.1 are 0.1, 0.3, 2, 10 false alarms in all."""
+    several = [hit("a", 1, 0.001), hit("a", 2, 0.003), hit("b", 3, 0.02), hit("c", 4, 0.1)]
+    found = {one.time: one.confidence for one in with_confidence(several, 100, 3600.0)}
     assert found == {1: "sure", 2: "sure", 3: "check", 4: "check"}  # 0.1 / 1, 0.3 / 2, 2 / 3, 10 / 4
-    assert [one.confidence for one in with_confidence([hit("a", 1, 0.3)], 1, 3600.0)] == ["likely"]
+    assert [one.confidence for one in with_confidence([hit("a", 1, 0.003)], 100, 3600.0)] == ["likely"]
     assert [one.confidence for one in with_confidence([hit("a", 1, None)], 1, 3600.0)] == [""]
+
+
+def test_a_search_of_a_long_video_counts_as_one_for_twenty_words() -> None:
+    """A word alone with 0.3 false alarms in all: likely in a minute, in two minutes and more as if there were 6."""
+    for seconds, confidence in ((60.0, "likely"), (61.0, "likely"), (120.0, "check"), (3600.0, "check")):
+        assert [one.confidence for one in with_confidence([hit("a", 1, 1080 / seconds)], 1, seconds)] == [confidence]
+    assert [one.confidence for one in with_confidence([hit("a", 1, 0.01)], 1, 3600.0)] == ["sure"]  # 0.2 of 1
+    assert with_confidence([hit("a", 1, 0.3)], 1, 3600.0) == with_confidence([hit("a", 1, 0.3)], 20, 3600.0)
 
 
 def test_what_is_better_is_never_less_sure() -> None:
     """The first alone would be likely; together with nine as good, chance explains a tenth of them."""
-    several = [hit("a", number, 0.3 + number / 100) for number in range(10)]
-    assert {one.confidence for one in with_confidence(several, 1, 3600.0)} == {"sure"}
+    several = [hit("a", number, (0.3 + number / 100) / 100) for number in range(10)]
+    assert {one.confidence for one in with_confidence(several, 100, 3600.0)} == {"sure"}
 
 
 def test_a_video_of_seconds_counts_as_a_minute() -> None:
