@@ -2,6 +2,7 @@
 
     python -m experiments.lsp make DATA OUT             # three corpus folders in the product's own form
     python -m experiments.lsp measure OUT/ira_alegria --part test --encoder landmark --encoder warping --exemplars 1 3
+    python -m experiments.lsp ceiling OUT/ira_alegria --encoder landmark --encoder warping
     python -m experiments.lsp decide OUT/ira_alegria --encoder landmark --exemplars 3
     python -m experiments.lsp confirmed OUT/ira_alegria --encoder landmark
     python -m experiments.lsp adapt OUT/ira_alegria --encoder landmark
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiments.lsp.adapting import measure_adaptation, measure_embeddings
+from experiments.lsp.ceiling import measure_ceiling
 from experiments.lsp.corpora import SEED, exemplars_for, few_exemplars, make, part_of
 from experiments.lsp.measures import (
     measure,
@@ -57,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     making = commands.add_parser("make")
     making.add_argument("data", type=Path)
     making.add_argument("out", type=Path)
-    for name in ("measure", "decide", "confirmed", "adapt", "embed", "annotate", "mouth"):
+    for name in ("measure", "ceiling", "decide", "confirmed", "adapt", "embed", "annotate", "mouth"):
         command = commands.add_parser(name)
         command.add_argument("corpus", type=Path)
         if name not in ("adapt", "embed"):
@@ -84,6 +86,8 @@ def _lines(given: argparse.Namespace) -> Iterator[str]:
     part = part_of(corpus, given.part)
     if given.command == "measure":
         yield from measure(part, exemplars_for(part), [load(name) for name in given.encoder], given.exemplars)
+    elif given.command == "ceiling":
+        yield from measure_ceiling(part, exemplars_for(part), [load(name) for name in given.encoder])
     elif given.command == "decide":
         for spotter in map(load, given.encoder):
             for count in given.exemplars:

@@ -250,3 +250,16 @@ def test_embeddings_are_learned_by_every_loss_from_labels_of_both_kinds(
     ]
     assert [int(row[2]) for row in learned[3:]] == [5, 5, 5]  # of nine signs of the training part
     assert len({row[5] for row in rows}) > 1
+
+
+def test_a_ceiling_is_that_of_the_best_exemplar(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Signs of the synthetic corpora look alike by all signers: every word resembles its exemplars."""
+    main(["ceiling", str(made / "ira_alegria"), "--encoder", "warping"])
+    heads, _, row = (line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines())
+    measured = dict(zip(heads, row, strict=True))
+    one, together, any_of_them, others = (float(measured[head].split()[0]) for head in heads[2:6])
+    assert int(measured["words"]) == len(GLOSSES)
+    assert one <= any_of_them
+    assert together == any_of_them == 1
+    assert others < 1
+    assert float(measured["words that resemble no exemplar"]) == 0

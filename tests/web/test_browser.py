@@ -451,6 +451,15 @@ def test_exemplars_without_a_video_are_shown_beside_a_hit(page: Page, server: Se
     until(page.locator("#exemplar-skeleton"), DRAWN)
 
 
+def test_a_search_does_without_confirmed_signs_when_asked_to(page: Page, server: Server) -> None:
+    page.goto(f"{server.address}/spot?video=news.mp4&dictionary=dictionary&word=river")
+    expect(page.locator("#rows tr").first).to_be_visible()
+    for is_on in (False, True):
+        with page.expect_request("**/api/spot/**") as asked:
+            page.get_by_label("With confirmed signs").set_checked(is_on)
+        assert f"confirmed={str(is_on).lower()}&word=river" in asked.value.url
+
+
 def test_boundaries_are_dragged_and_the_hit_is_kept(page: Page, fresh: Server) -> None:
     page.goto(fresh.address + SPOT)
     set_threshold(page)
