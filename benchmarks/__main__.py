@@ -73,7 +73,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").strip())
     parser.add_argument("--quick", action="store_true", help="tiny sizes in one process: does everything run?")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, help="these alone; the page is not written")
-    parser.add_argument("--long", type=int, help="seconds of the longer video, a multiple of 40 (default: 40)")
+    parser.add_argument("--long", type=int, help="seconds of the longer video, a multiple of 40 (default: 60)")
     parser.add_argument("--json", action="store_true", help="print the rows for machines")
     parser.add_argument("--out", type=Path, help="where the page goes (default: experiments/results/benchmarks.md)")
     return parser.parse_args()

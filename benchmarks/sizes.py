@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Sizes:
     """Amounts that are measured."""
 
-    short: float = 10.0  # seconds of the shorter video
-    long: float = 40.0  # seconds of the longer one
+    short: float = 30.0  # seconds of the shorter video; both are longer than a block of windows
+    long: float = 60.0  # seconds of the longer one
     footage: float = 10.0  # seconds that are filmed and then repeated; both videos are multiples of it
     side: int = 320  # pixels of the square picture
     track: float = 3600.0  # seconds of the track that is searched
