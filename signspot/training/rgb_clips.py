@@ -39,7 +39,7 @@ Optimiser = Literal["sgd", "adam"]
 Images = NDArray[np.uint8]
 logger = logging.getLogger(__name__)
 Keypoints = NDArray[np.float32]
-_QUALITY = 90  # of JPEGs; docs/how-to/run-on-a-cluster.md has what others cost
+_QUALITY = 90  # of JPEGs; experiments/results/storage.md has what others cost
 _VERSION = 2  # raised whenever the same source would give other images
 Clip = NDArray[np.float32]
 _UPPER_BODY = 25  # body points without the legs
@@ -59,7 +59,7 @@ class RgbAugmentation:
     """Augmentation of the images of a clip, the same for all of them; 0 everywhere changes nothing."""
 
     flip: float = 0.5  # share of clips that are mirrored
-    scale: float = 0.1  # by how much a image is magnified or shrunk, at most
+    scale: float = 0.1  # by how much an image is magnified or shrunk, at most
     shift: float = 1.0  # how far the crop may move, as a share of the room there is
     brightness: float = 0.2  # added to all colours, at most
     contrast: float = 0.2  # by how much colours are spread or drawn together, at most
