@@ -62,9 +62,9 @@ def read_isolated(source: str | PathLike[str], progress: Progress = silent) -> l
     """Read a corpus of isolated signs.
 
     Args:
-        source: a folder with packed landmarks, `*.npz` (docs/how-to/import-lsa64-and-wlasl.md has the arrays); a folder with
-            `WORD/SIGNER.mp4` or `.pose` (`SIGNER_2.mp4` is the same signer again); or a table with the columns word,
-            signer and file.
+        source: a folder with packed landmarks, `*.npz` (docs/how-to/import-lsa64-and-wlasl.md has the arrays); a
+            folder with `WORD/SIGNER.mp4` or `.pose` (`SIGNER_2.mp4` is the same signer again); or a table with the
+            columns word, signer and file.
         progress: called with the number of frames of videos whose landmarks are estimated.
 
     Raises:
