@@ -42,7 +42,6 @@ class AdaptationRun:
     """What an encoder is adapted to."""
 
     name: str
-    share: float = 1.0  # of the clips of the training part, the first ones
     labelled: bool = False  # where each word of a subtitle is signed is told
     permuted: bool = False  # subtitles change places among clips: a control
 
@@ -51,14 +50,12 @@ RUNS = (
     AdaptationRun("subtitles"),
     AdaptationRun("subtitles and where each word is", labelled=True),
     AdaptationRun("subtitles of other clips", permuted=True),
-    AdaptationRun("subtitles of half of the clips", share=0.5),
 )
 
 
 def footage_of(corpus: Corpus, run: AdaptationRun, folder: Path) -> Corpus:
     """The clips that are learned from, with their subtitles and labels; labels are written to a folder."""
     videos = list(corpus.videos.values())
-    videos = videos[: round(run.share * len(videos))]
     order = np.random.default_rng(SEED).permutation(len(videos)) if run.permuted else np.arange(len(videos))
     texts = [videos[int(number)].subtitles for number in order]
     signs = [sign for video in videos for sign in corpus.signs(video.id)] if run.labelled else []
