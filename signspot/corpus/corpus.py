@@ -226,7 +226,7 @@ class FootageListing:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus that was opened: files are read when they are first asked for, all but labels once."""
+    """A corpus that was opened: each file is read when it is first asked for, and not again."""
 
     folder: Path
     videos: Mapping[str, CorpusVideo]

@@ -191,5 +191,5 @@ def test_what_an_encoder_found_is_no_truth_to_test_encoders_by(lame: Corpus) -> 
     sure = [Label(*places[0], 0.9, LabelSource.MOUTHING), Label(*places[1], 1.0, LabelSource.VERIFIED)]
     unsure = Label(places[1][0], places[1][1], places[1][2] - 0.1, 0.89, LabelSource.MOUTHING)
     write_records([*sure, unsure], lame.layout.labels("M"))
-    queries = labelled_queries(lame, grids, words)
+    queries = labelled_queries(open_corpus(lame.folder), grids, words)
     assert sorted((query.word, len(query.times)) for query in queries) == sorted([(one.word, 1), (two.word, 1)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.corpus.corpus import Corpus
+from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.errors import OptionsError
 from signspot.mouthing.lips import CHANNELS, LipTrack
 from signspot.mouthing.model import MouthingModel
@@ -108,4 +108,4 @@ def test_mouthings_are_the_truth_or_the_signs_that_are_mouthed_or_labels(
     assert sum(len(clip.words) for clip in clips) == len(tiny_corpus.labels())
     shutil.rmtree(labelled / "labels")
     with pytest.raises(OptionsError, match=str(labelled)):
-        read_lip_clips(replace(tiny_corpus, folder=labelled))
+        read_lip_clips(open_corpus(labelled))
