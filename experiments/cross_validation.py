@@ -25,7 +25,7 @@ from signspot.models.encoder import Encoder
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.configuration import read_training
-from signspot.training.landmark_encoder import FrameCodesConfig, assemble, open_sources, train_coder, with_folders
+from signspot.training.landmark_encoder import FrameCodesConfig, train_frame_codes, with_folders
 
 HEAD = ("corpus", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank")
 LEARNED = "by the other signers"
@@ -51,11 +51,8 @@ def train_fold(
     path = out / "encoder.safetensors"
     if path.is_file():
         return load_encoder(path)
-    without = {corpus: (*signers, UNKNOWN) for corpus, signers in left_out.items()}
-    sources, decoys = open_sources(config, without)
-    coder = train_coder(config, sources, out, progress, workers=0)
-    card = {"licence": config.licence, "data": f"{config.data} Without the signers {left_out}."}
-    return save_encoder(assemble(config.name, coder, decoys, card), path)
+    sources = [replace(source, held_out=(*left_out.get(source.name, ()), UNKNOWN)) for source in config.sources]
+    return save_encoder(train_frame_codes(replace(config, sources=tuple(sources)), out, progress, workers=0), path)
 
 
 def look_up_folds(

@@ -3,7 +3,7 @@
 The typical cost of an alignment and the decoys are added after training.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -34,10 +34,11 @@ from signspot.spotting.matching import warping_costs
 from signspot.training.configuration import Compute, plain_values
 from signspot.training.distributed import ALONE, Group
 from signspot.training.loop import Schedule, Task, device_of, train, warm_cosine
-from signspot.training.pair_augmentation import Change, Ints
+from signspot.training.pair_augmentation import UNCHANGED, Change, Ints
 from signspot.training.pairs import (
     PairBatchOptions,
     PairSource,
+    PairStore,
     cached_partners,
     choose_source,
     draw,
@@ -47,8 +48,9 @@ from signspot.training.run_folder import CPU
 
 _LOWEST_LR = 0.02  # as a share of the highest
 _SHARPNESS = (8.0, 12.0)  # of alignment and of embedding, at the first step
-NOBODY_LEFT_OUT: Mapping[str, Collection[str]] = {}
 _BEGINNING = 1 << 40  # the number of the batches from which a coder begins: beyond all steps
+_VALIDATION = _BEGINNING + 1  # of the first of those that it is validated on, always the same ones
+_VALIDATED = 4  # batches of each source
 DECOY_WORDS, DECOY_EXEMPLARS = 100, 3  # words that decoys are of, and signers of each
 _FEWEST_FRAMES = 8  # of a sign that may be a decoy
 _LEAST_SEEN = 0.8  # share of its frames in which a hand is seen
@@ -65,6 +67,7 @@ class SourceOptions:
     recombined: float = 0.0  # share of the signs of a batch that are new: made of two of the corpus
     likely_pairs: bool = False  # pair clips of a word only if they look alike: its glosses may name several signs
     licence: str = ""  # of the corpus
+    held_out: tuple[str, ...] = ()  # signers who teach nothing; validate_every asks for their signs among each other
     change: Change = field(default_factory=Change)  # of its performances, in training
 
     def __post_init__(self) -> None:
@@ -115,6 +118,8 @@ class FrameCodesConfig:
         names = [source.name for source in self.sources]
         if self.decoys and self.decoys not in names:
             raise OptionsError(f"no source '{self.decoys}' to draw decoys from. There are: {', '.join(names)}")
+        if self.compute.validate_every and not any(source.held_out for source in self.sources):
+            raise OptionsError("validate_every needs signers who teach nothing: name some in held_out of [[sources]]")
         if self.coder.decoys:
             raise OptionsError(f"decoys come after the training; got {self.coder.decoys}. Leave them out of [coder]")
 
@@ -252,39 +257,31 @@ def train_frame_codes(
         CheckpointError: the folder holds a state that does not fit.
         KeyboardInterrupt: it was interrupted; the state is saved.
     """
-    sources, decoys = open_sources(config)
-    coder = train_coder(config, sources, folder, progress, workers=workers, device=device)
+    sources, held_out, decoys = open_sources(config)
+    trained = train(FrameCodesTask(config, sources, held_out), folder, progress, device=device, workers=workers)
     card = {"config": config.as_dict(), "licence": config.licence, "data": config.data}
-    return assemble(config.name, coder, decoys, card)
-
-
-def train_coder(
-    config: FrameCodesConfig,
-    sources: Sequence[PairSource],
-    folder: str | PathLike[str],
-    progress: Progress = silent,
-    *,
-    workers: int = 1,
-    device: str = CPU,
-) -> FrameCoder:
-    """Train a frame coder on sources that are open; as `train_frame_codes`.
-
-    Returns:
-        The coder with the running mean of its weights.
-    """
-    task = FrameCodesTask(config, sources)
-    return train(task, folder, progress, device=device, workers=workers).module.coder
+    card |= {"validation": dict(trained.validation)} if trained.validation else {}
+    return assemble(config.name, trained.module.coder, decoys, card)
 
 
 class FrameCodesTask(Task[PairLearner, CodedPairs]):
     """Contrast: two performances of one sign align better than those of two signs."""
 
     columns = ("alignment", "embedding", "hits")
+    decisive = "hits"
 
-    def __init__(self, config: FrameCodesConfig, sources: Sequence[PairSource]):
+    def __init__(self, config: FrameCodesConfig, sources: Sequence[PairSource], held_out: Sequence[PairSource] = ()):
+        """Begin with random weights.
+
+        Args:
+            config: all that the training follows from.
+            sources: open, to learn from.
+            held_out: sources of other signers, to validate on.
+        """
         how = self.how = config.optimiser
         torch.manual_seed(config.seed)
-        self.config, self.sources, self.module = config, list(sources), PairLearner(config.coder)
+        self.config, self.sources, self.held_out = config, list(sources), list(held_out)
+        self.module = PairLearner(config.coder)
         self.options = PairBatchOptions(how.signs, self.module.context, config.coder.spacing)
         self.settings, self.compute = config.as_dict(), config.compute
         lr_scale = warm_cosine(how.steps, how.warm_up, _LOWEST_LR)
@@ -320,36 +317,55 @@ class FrameCodesTask(Task[PairLearner, CodedPairs]):
         aligned, embedded, hits = module.losses(batch, self.how.smoothing, self.group)
         return aligned + self.how.embedding * embedded, (aligned, embedded, hits)
 
+    def validate(self, module: PairLearner) -> dict[str, float]:
+        """The share of signs by held-out signers that the same sign by another of them fits best, in batches."""
+        drawn = (
+            self._pairs(source, np.random.default_rng((self.config.seed, _VALIDATION + number)))
+            for source in self.held_out
+            for number in range(_VALIDATED)
+        )
+        hits = [float(module.losses(batch, self.how.smoothing)[2]) for batch in drawn]
+        return {"hits": float(np.mean(hits))} if hits else {}
+
     def arrays(self, batch: CodedPairs) -> dict[str, Any]:
         """As `Task.arrays`."""
         return {"seen": batch.seen.numpy(), "first": batch.first, "lengths": batch.lengths}
 
 
-def open_sources(
-    config: FrameCodesConfig, left_out: Mapping[str, Collection[str]] = NOBODY_LEFT_OUT
-) -> tuple[list[PairSource], list[IsolatedClip]]:
-    """Open all sources that batches are drawn from, and choose the decoys.
+def open_sources(config: FrameCodesConfig) -> tuple[list[PairSource], list[PairSource], list[IsolatedClip]]:
+    """Open all sources.
 
     Args:
         config: names the sources.
-        left_out: name of a source → signers whose clips are neither learned from nor decoys.
+
+    Returns:
+        The sources to learn from; those to validate on, which hold the signs of held-out signers as they are; the
+        decoys.
 
     Raises:
         OptionsError: a source has no folder, too few words have enough signers for decoys.
         FormatError: a folder holds no isolated signs.
     """
     sources: list[PairSource] = []
+    held_out: list[PairSource] = []
     decoys: list[IsolatedClip] = []
     for source in config.sources:
-        absent = left_out.get(source.name, ())
-        clips = [clip for clip in _read_source(source) if clip.signer not in absent]
-        store = store_clips(clips)
-        if source.likely_pairs:
-            store.partners = cached_partners(store, cache_folder() / "training")
-        sources.append(PairSource(store, source.share, source.recombined, source.change))
+        clips = _read_source(source)
+        taught = [clip for clip in clips if clip.signer not in source.held_out]
+        sources.append(PairSource(_store(taught, source), source.share, source.recombined, source.change))
+        if config.compute.validate_every and source.held_out:
+            others = [clip for clip in clips if clip.signer in source.held_out]
+            held_out.append(PairSource(_store(others, source), recombined=0.0, change=UNCHANGED))
         if source.name == (config.decoys or config.sources[0].name):
-            decoys = choose_decoys(clips, config.seed)
-    return sources, decoys
+            decoys = choose_decoys(taught, config.seed)
+    return sources, held_out, decoys
+
+
+def _store(clips: Sequence[IsolatedClip], source: SourceOptions) -> PairStore:
+    store = store_clips(clips)
+    if source.likely_pairs:
+        store.partners = cached_partners(store, cache_folder() / "training")
+    return store
 
 
 def _read_source(source: SourceOptions) -> list[IsolatedClip]:

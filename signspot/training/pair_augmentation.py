@@ -60,6 +60,9 @@ class Change:
         check_numbers(self, "cut_out", "no_depth", "lost_hand", "lost_elbow", "lost_face", least=0, most=1)
 
 
+UNCHANGED = Change(**dict.fromkeys((each.name for each in fields(Change)), 0.0))
+
+
 def mirror_some(x: Tensor, which: Flags) -> Tensor:
     """(N, 69, 4) features with some of the frames mirrored."""
     mirrored = x[:, MIRRORED] * torch.tensor([-1.0, 1.0, 1.0, 1.0])

@@ -19,19 +19,22 @@ from signspot.errors import OptionsError
 from signspot.landmarks.features import ELBOWS, FACE, LEFT_HAND, RIGHT_HAND, WRISTS, mirror_features
 from signspot.models.checkpoints import load_encoder
 from signspot.models.frame_coder import CoderOptions, FrameCoder
+from signspot.training.configuration import Compute
 from signspot.training.landmark_encoder import (
     CoderOptimiser,
     FrameCodesConfig,
     FrameCodesTask,
+    PairLearner,
     SourceOptions,
     WarpingConfig,
     choose_decoys,
     make_warping,
     open_sources,
-    train_coder,
+    train_frame_codes,
     with_folders,
 )
-from signspot.training.pair_augmentation import Change, NewSigns, change, mirror_some, recombine
+from signspot.training.loop import train
+from signspot.training.pair_augmentation import UNCHANGED, Change, NewSigns, change, mirror_some, recombine
 from signspot.training.pairs import (
     PairBatchOptions,
     PairSource,
@@ -44,7 +47,6 @@ from signspot.training.pairs import (
 )
 from signspot.types import Segment
 
-NO_CHANGE = Change(**dict.fromkeys(Change.__dataclass_fields__, 0.0))
 SMALL = CoderOptions(codes=16, width=16, blocks=1, embedding=12)
 STEPS = 6
 CONFIG = FrameCodesConfig(
@@ -60,6 +62,10 @@ def numbered(signers: Sequence[int], words: Sequence[int], length: int = 20) -> 
     first = np.arange(len(words) + 1) * length
     segments = np.tile([5, 15], (len(words), 1))
     return PairStore(frames.reshape(-1, 69, 4), first, segments, np.array(words), np.array(signers))
+
+
+def trained_coder(config: FrameCodesConfig, sources: Sequence[PairSource], folder: Path, workers: int) -> FrameCoder:
+    return train(FrameCodesTask(config, sources), folder, workers=workers).module.coder
 
 
 def all_weights(coder: FrameCoder) -> torch.Tensor:
@@ -141,7 +147,7 @@ def test_partners_are_kept_for_the_very_same_clips_only(store: PairStore, tmp_pa
 
 def test_no_change_changes_nothing(store: PairStore) -> None:
     x = store.frames[:40].float()
-    assert torch.equal(change(x, np.zeros(40, np.int64), 1, NO_CHANGE, np.random.default_rng(0)), x)
+    assert torch.equal(change(x, np.zeros(40, np.int64), 1, UNCHANGED, np.random.default_rng(0)), x)
 
 
 def test_a_performance_is_changed_in_all_its_frames_alike(store: PairStore) -> None:
@@ -155,7 +161,7 @@ def test_a_performance_is_changed_in_all_its_frames_alike(store: PairStore) -> N
 
 def test_what_is_lost_is_zero(store: PairStore) -> None:
     x = store.frames[30:50].float()
-    how = replace(NO_CHANGE, lost_face=1.0, lost_elbow=1.0)
+    how = replace(UNCHANGED, lost_face=1.0, lost_elbow=1.0)
     made = change(x, np.zeros(20, np.int64), 1, how, np.random.default_rng(0))
     assert not made[:, FACE].any()
     assert not made[:, list(ELBOWS)].any()
@@ -191,7 +197,7 @@ def test_new_signs_take_what_their_recipe_says() -> None:
 def test_a_batch_is_of_one_source_and_has_pairs_of_signs() -> None:
     """Of two sources, in the proportion of their shares; context on both sides; all real signs different."""
     small, large = numbered([0, 1, 0, 1], [0, 0, 1, 1]), numbered([0, 1] * 30, np.repeat(np.arange(30), 2).tolist())
-    sources = [PairSource(small, 0.25, 0.5, NO_CHANGE), PairSource(large, 0.75, 0.0, NO_CHANGE)]
+    sources = [PairSource(small, 0.25, 0.5, UNCHANGED), PairSource(large, 0.75, 0.0, UNCHANGED)]
     random = np.random.default_rng(0)
     chosen = [choose_source(sources, random) is sources[1] for _ in range(400)]
     assert np.mean(chosen) == pytest.approx(0.75, abs=0.06)
@@ -209,7 +215,7 @@ def test_a_batch_is_of_one_source_and_has_pairs_of_signs() -> None:
 
 
 def test_both_performances_of_a_sign_are_mirrored_or_none() -> None:
-    source = PairSource(numbered([0, 1] * 30, np.repeat(np.arange(1, 31), 2).tolist()), 1.0, 0.0, NO_CHANGE)
+    source = PairSource(numbered([0, 1] * 30, np.repeat(np.arange(1, 31), 2).tolist()), 1.0, 0.0, UNCHANGED)
     batch = draw(source, PairBatchOptions(signs=30), np.random.default_rng(0))
     signs = batch.x[batch.first, 0, 0].sign().view(2, 30)
     drawn = batch.x[batch.first, 0, 0].abs().view(2, 30) > 0  # clip 0 has no side
@@ -226,9 +232,9 @@ def test_mirroring_some_frames(store: PairStore) -> None:
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(store: PairStore, tmp_path: Path) -> None:
     sources = [PairSource(store)]
-    one = train_coder(CONFIG, sources, tmp_path / "one", workers=0)
-    two = train_coder(CONFIG, sources, tmp_path / "two", workers=1)
-    three = train_coder(replace(CONFIG, seed=2), sources, tmp_path / "three", workers=0)
+    one = trained_coder(CONFIG, sources, tmp_path / "one", workers=0)
+    two = trained_coder(CONFIG, sources, tmp_path / "two", workers=1)
+    three = trained_coder(replace(CONFIG, seed=2), sources, tmp_path / "three", workers=0)
     assert torch.equal(all_weights(one), all_weights(two))
     assert not torch.equal(all_weights(one), all_weights(three))
 
@@ -247,7 +253,7 @@ def test_it_learns_to_align_performances_of_one_sign(store: PairStore, tmp_path:
         return float(np.mean([(aligned + embedded).item() for aligned, embedded, _ in parts]))
 
     before = loss()
-    learner.coder = train_coder(config, sources, tmp_path, workers=0)
+    learner.coder = trained_coder(config, sources, tmp_path, workers=0)
     assert loss() < 0.8 * before
 
 
@@ -312,11 +318,42 @@ def test_one_command_goes_from_corpora_to_an_encoder_with_decoys(
 def test_sources_are_opened_as_their_options_say(isolated_signs: list[IsolatedClip], tmp_path: Path) -> None:
     one, two = write_signs(isolated_signs[:12], tmp_path / "first"), write_signs(isolated_signs, tmp_path / "second")
     options = (SourceOptions("one", (one,), 0.25, 0.5), SourceOptions("two", (two,), likely_pairs=True))
-    sources, decoys = open_sources(replace(CONFIG, sources=options, decoys="two"))
+    sources, held_out, decoys = open_sources(replace(CONFIG, sources=options, decoys="two"))
     assert [(source.share, source.recombined) for source in sources] == [(0.25, 0.5), (1.0, 0.0)]
     assert [source.store.partners is not None for source in sources] == [False, True]
     assert [len(source.store.by_word) for source in sources] == [4, 8]
-    assert len(decoys) == len(isolated_signs)
+    assert (len(decoys), held_out) == (len(isolated_signs), [])
+
+
+def test_the_best_weights_are_those_that_fit_signers_who_taught_nothing(
+    isolated_signs: list[IsolatedClip], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signers = sorted({clip.signer for clip in isolated_signs})
+    others = tuple(f"9{signer}" for signer in signers)  # they sign as those who teach do
+    clips = [*isolated_signs, *(replace(clip, signer=f"9{clip.signer}") for clip in isolated_signs)]
+    source = SourceOptions("some", (write_signs(clips, tmp_path / "signs"),), held_out=others)
+    config = replace(CONFIG, sources=(source,), compute=Compute(validate_every=2))
+    opened: list[list[PairSource]] = []
+
+    class Watched(FrameCodesTask):
+        def __init__(self, config: FrameCodesConfig, sources: Sequence[PairSource], held_out: Sequence[PairSource]):
+            opened.extend([[*sources], [*held_out]])
+            super().__init__(config, sources, held_out)
+
+        def validate(self, module: PairLearner) -> dict[str, float]:
+            hits = super().validate(module)
+            assert super().validate(module) == hits, "always the same signs"
+            measured.append(hits["hits"])
+            return hits
+
+    measured: list[float] = []
+    monkeypatch.setattr("signspot.training.landmark_encoder.FrameCodesTask", Watched)
+    encoder = train_frame_codes(config, tmp_path / "run", workers=0)
+    ((taught,), (asked,)) = opened
+    assert len(taught.store.words) == len(asked.store.words) == len(isolated_signs)
+    assert (asked.recombined, asked.change) == (0.0, UNCHANGED)
+    assert len(measured) == STEPS // 2
+    assert encoder.card["validation"] == {"hits": max(measured)}
 
 
 def test_a_sign_in_a_sentence_is_where_its_clip_says_and_never_a_decoy(isolated_signs: list[IsolatedClip]) -> None:
@@ -333,6 +370,8 @@ def test_mistakes_in_sources_are_named() -> None:
         with_folders(CONFIG.sources, {"wlasl": ["here"]})
     with pytest.raises(OptionsError, match="some, some"):
         replace(CONFIG, sources=CONFIG.sources * 2)
+    with pytest.raises(OptionsError, match="held_out"):
+        replace(CONFIG, compute=Compute(validate_every=1))
     with pytest.raises(OptionsError, match="'other'"):
         replace(CONFIG, decoys="other")
     with pytest.raises(OptionsError, match="got 2"):
