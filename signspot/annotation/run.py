@@ -190,7 +190,7 @@ def mouthings(store: Store, threshold: float, corpus: Corpus, word_threshold: fl
         word_threshold: probability that a mouthing of a word must reach once in a training video.
     """
     candidates = list(spottings(store, threshold))
-    train = {video.id for video in corpus.in_split("train")} or set(corpus.videos)
+    train = {video.id for video in corpus.in_split("train")}
     sure = {one.word for one in candidates if one.video in train and one.score >= word_threshold}
     return [one for one in candidates if one.word in sure]
 

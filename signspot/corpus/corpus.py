@@ -254,8 +254,12 @@ class Corpus:
         return self._once(path, read_subtitles)
 
     def in_split(self, split: str) -> list[CorpusVideo]:
-        """The videos for training ('train'), for testing ('test'), or of another split."""
-        return [video for video in self.videos.values() if video.split == split]
+        """The videos for training ('train'), for testing ('test'), or of another split.
+
+        Where none is named for training, those are for it that are in no split.
+        """
+        videos = [video for video in self.videos.values() if video.split == split]
+        return videos or ([video for video in self.videos.values() if not video.split] if split == "train" else [])
 
     def footage(self, kind: Kind) -> FootageListing:
         """The videos that have subtitles.

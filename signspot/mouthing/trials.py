@@ -81,7 +81,7 @@ def read_lip_clips(corpus: Corpus, split: str | None = None) -> list[LipClip]:
     Raises:
         OptionsError: no mouthing is known in videos with landmarks.
     """
-    videos = [video for video in corpus.videos.values() if split is None or video.split == split]
+    videos = list(corpus.videos.values()) if split is None else corpus.in_split(split)
     clips = list(_lip_clips(corpus, videos))
     if not any(clip.words for clip in clips):
         where = f"the split '{split}' of {corpus.folder}" if split else str(corpus.folder)

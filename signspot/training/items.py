@@ -231,7 +231,7 @@ def find_training_subset(
         OptionsError: there is no label, or no labelled word has an exemplar.
         DictionaryError: there is no dictionary.
     """
-    training = {video.id: video for video in corpus.in_split("train")} or dict(corpus.videos)
+    training = {video.id: video for video in corpus.in_split("train")}
     filmed = filmed and (corpus.layout.dictionary_video / "dictionary.json").is_file()
     dictionary = corpus.dictionary(video=filmed)
     labels = corpus.labels(list(training)) if labels is None else [label for label in labels if label.video in training]

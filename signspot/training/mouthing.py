@@ -425,7 +425,7 @@ def train_mouthing(
         KeyboardInterrupt: it was interrupted; the state is saved.
     """
     vocabulary = read_vocabulary(unseen=False)
-    clips = read_lip_clips(corpus, "train" if corpus.in_split("train") else None)
+    clips = read_lip_clips(corpus, "train")
     validation = read_lip_clips(corpus, "validation") if corpus.in_split("validation") else []
     held_out = validation if config.compute.validate_every else []
     if config.compute.validate_every and not validation:

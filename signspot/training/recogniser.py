@@ -232,7 +232,7 @@ def train_recogniser_on_corpus(
     Raises:
         OptionsError: fewer than two words are labelled.
     """
-    training = [video.id for video in corpus.in_split("train")] or list(corpus.videos)
+    training = [video.id for video in corpus.in_split("train")]
     given = corpus.labels(training) if labels is None else [label for label in labels if label.video in set(training)]
     options = config.clips
     admitted = [label for label in given if options.least.admits(label) and label.source.value in options.sources]

@@ -54,6 +54,17 @@ def test_the_splits_of_a_folder_are_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("train", "test", "learned"), [(["a"], ["b"], ["a"]), ([], ["b"], ["a", "c"]), ([], [], ["a", "b", "c"])]
+)
+def test_what_no_split_names_is_for_training_where_nothing_is_named_for_it(
+    tmp_path: Path, train: list[str], test: list[str], learned: list[str]
+) -> None:
+    folder = put(tmp_path, "videos/a.pose", "videos/b.pose", "videos/c.pose")
+    (folder / "splits.json").write_text(json.dumps({"train": train, "test": test}))
+    assert [video.id for video in open_corpus(folder).in_split("train")] == learned
+
+
+@pytest.mark.parametrize(
     "entry",
     [
         {"id": "a", "video": "../secret.mp4"},
