@@ -56,7 +56,8 @@ def demo(
         result = run_demo(out, bar, default_workers(None), settings().device)
     print_spottings(result.spottings, as_json=False)
     print_line(f"\n{result.found} of {len(result.truth)} signs found, {count(result.false_alarms, 'false alarm')}.")
-    print_line("(A synthetic signer, chosen so that the demo succeeds: it says nothing about accuracy on people.)")
+    print_line("(A synthetic signer, chosen so that the demo succeeds: it says nothing about accuracy on people.")
+    print_line(" Confidence is low because some seconds of video tell little about how often chance scores as high.)")
     for path in result.files:
         log(f"wrote {path}")
 
