@@ -389,7 +389,7 @@ def _lip_spotter(name: str | None, wanted: str, device: str) -> MouthingSpotter:
 
 
 _KIND = "signspot gallery 3"
-_SHOWN = ("word", "id", "variant", "licence", "consent")  # of an exemplar
+_SHOWN = ("word", "id", "variant", "licence", "consent", "cut_from")  # of an exemplar, beside its segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,17 +438,26 @@ def annotate_unit(context: WorkerContext[AnnotateOptions], unit: VideoUnit) -> F
 
 
 def word_digests(gallery: Gallery) -> dict[str, str]:
-    """Word → digest of all that its results follow from: ids, variants, licences, consents, embeddings."""
+    """Word → digest of all that its results follow from: ids, variants, licences, consents, origins, embeddings."""
     digests = {}
     for word in gallery.words:
         part = gallery.of_words([word])
-        exemplars = [[exemplar.id, exemplar.variant, exemplar.licence, exemplar.consent] for exemplar in part.exemplars]
+        exemplars = [
+            [one.id, one.variant, one.licence, one.consent, *([one.cut_from, _span(one)] if one.cut_from else [])]
+            for one in part.exemplars
+        ]
         digest = hashlib.sha256(json.dumps([word, exemplars, part.rows.tolist(), part.mirrored.tolist()]).encode())
         for array in (part.embeddings, part.codes):
             if array is not None:
                 digest.update(np.ascontiguousarray(array, "<f4").tobytes())
         digests[word] = digest.hexdigest()[:32]
     return digests
+
+
+def _span(exemplar: Exemplar) -> list[float] | None:
+    """Where an exemplar was cut out of a video whose content is known."""
+    cut_out = exemplar.segment if exemplar.cut_from else None
+    return None if cut_out is None else [cut_out.start, cut_out.end]
 
 
 def write_gallery(gallery: Gallery, folder: Path) -> Path:
@@ -460,7 +469,7 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
         "mirrored": gallery.mirrored,
     }
     arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
-    exemplars = json.dumps([[getattr(exemplar, name) for name in _SHOWN] for exemplar in gallery.exemplars])
+    exemplars = json.dumps([[*(getattr(one, name) for name in _SHOWN), _span(one)] for one in gallery.exemplars])
     write_arrays(path, _KIND, arrays, {"exemplars": exemplars})
     return path
 
@@ -478,7 +487,10 @@ def read_gallery(path: Path) -> Gallery:
     arrays, header = read_arrays(path, _KIND)
     try:
         entries = parse_json(header["exemplars"], str(path))
-        exemplars = tuple(Exemplar(**dict(zip(_SHOWN, entry, strict=True))) for entry in entries)
+        exemplars = tuple(
+            Exemplar(**dict(zip(_SHOWN, texts, strict=True)), segment=span and Segment(*span))
+            for *texts, span in entries
+        )
         gallery = Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
         if _content_name(gallery) != path.stem:
             raise ValueError("its content is not what its name says")

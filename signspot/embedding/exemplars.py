@@ -3,14 +3,23 @@
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.inputs import CLIPS_VERSION, READERS, Box, SignPlace, Source, landmarks_of, sign_in_context
+from signspot.embedding.inputs import (
+    CLIPS_VERSION,
+    READERS,
+    Box,
+    SignPlace,
+    Source,
+    digest_of,
+    landmarks_of,
+    sign_in_context,
+)
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.io.files import content_digest, text_digest
@@ -70,12 +79,15 @@ class Gallery:
 
     @classmethod
     def of_views(cls, exemplars: Iterable[Exemplar], views: "Sequence[SignViews]") -> "Gallery":
-        """Put exemplars and their views together; without frame codes, unless all have them."""
+        """Put exemplars and their views together; without frame codes, unless all have them.
+
+        What was cut out of a video remembers which one: it must not be compared with itself there.
+        """
         codes = [view.codes for view in views if view.codes is not None]
         if codes and len(codes) < len(views):
             logger.warning("some exemplars have no frame codes: embeddings alone are compared")
         joined = np.stack(codes) if len(codes) == len(views) else None
-        return cls.of(exemplars, np.stack([view.embeddings for view in views]), joined)
+        return cls.of(map(_with_origin, exemplars), np.stack([view.embeddings for view in views]), joined)
 
     def of_words(self, words: Iterable[str]) -> "Gallery":
         """The part of it that shows these words, in their order."""
@@ -88,6 +100,13 @@ class Gallery:
     def exemplar(self, row: int) -> tuple[Exemplar, bool]:
         """The exemplar behind a row of `embeddings`, and whether it is mirrored there."""
         return self.exemplars[self.rows[row]], bool(self.mirrored[row])
+
+
+def _with_origin(exemplar: Exemplar) -> Exemplar:
+    """The exemplar with the digest of the video in which its segment lies; as it is, without a segment or a file."""
+    if exemplar.segment is None or exemplar.path is None:
+        return exemplar
+    return replace(exemplar, cut_from=digest_of(exemplar.path))
 
 
 @dataclass(frozen=True, slots=True)

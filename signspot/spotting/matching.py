@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import EncoderMismatchError, TrackError
-from signspot.types import Windows
+from signspot.types import Segment, Windows
 
 FloatArray = NDArray[np.floating[Any]]
 Scores = NDArray[np.float32]
@@ -34,6 +34,7 @@ _CELLS = 1_000_000  # distances of isolated signs at once: 4 MB
 _PATHS = 2048  # paths that are followed back at once
 _FAR = 1e4  # a cost that no path pays
 _LONGEST = 1.28  # seconds: the longest span by half height
+_REACH = 2.0  # seconds around a segment within which a sign can overlap it
 _SHORTEST = 0.12  # seconds: the shortest, three frames at 25 fps
 _FLOOR = 0.5  # the score of embeddings that have nothing in common: heights of peaks are measured from here
 _SPAN_CELLS = 2_000_000  # scores that are examined at once for spans: 16 MB of indices
@@ -72,6 +73,7 @@ class Matcher(Protocol):
     """Compares the rows of a gallery with the time steps of one track."""
 
     times: NDArray[np.float64]  # (T,) seconds of the time steps
+    _left_out: dict[int, Indices]  # of rows that were cut out of the track: the time steps at which they do not count
 
     def scores(self, rows: Sequence[int]) -> Scores:
         """(R, T) the score in [0, 1] of each row of the gallery at each time step."""
@@ -96,19 +98,35 @@ class Matcher(Protocol):
             steps: (P,) time steps of the curve.
         """
 
+    def leave_out(self, row: int, segment: Segment) -> None:
+        """Let a row not count where it was cut out of the track: its score is 0 where its sign overlaps the segment."""
+        near = np.flatnonzero(np.abs(self.times - segment.middle) <= segment.duration + _REACH)
+        starts, ends = self._covered(row, near)
+        self._left_out[row] = near[(starts < segment.end) & (ends > segment.start)]
+
+    def _covered(self, row: int, steps: Indices) -> Spans:
+        """Starts and ends of what a row is compared with at (P,) time steps."""
+
+    def _without(self, compared: Scores, rows: Sequence[int], least: float) -> Scores:
+        """What `compared` gives for rows, the least number where a row does not count."""
+        for index, row in enumerate(rows) if self._left_out else ():
+            compared[index, self._left_out.get(row, [])] = least
+        return compared
+
 
 class EmbeddingMatcher(Matcher):
     """One embedding per window, by cosine; a sign spans the windows that stay above half of the height of its peak."""
 
-    def __init__(self, windows: Windows, embeddings: NDArray[np.floating[Any]]):
-        """Match windows with (V, D) embeddings of the rows of a gallery."""
+    def __init__(self, windows: Windows, embeddings: NDArray[np.floating[Any]], length: float = 0.0):
+        """Match windows, which last `length` seconds, with (V, D) embeddings of the rows of a gallery."""
         self.times, self._embeddings, self._windows = windows.times, embeddings, windows.embeddings
+        self._length, self._left_out = length, {}
         if len(embeddings) > _MANY and windows.embeddings.size <= _HELD:
             self._windows = as_float32(windows.embeddings)
 
     def compared(self, rows: Sequence[int], out: Scores | None = None) -> Scores:
         """(R, T) as `Matcher.compared`: cosine similarities."""
-        return exemplar_cosines(self._windows, self._embeddings[list(rows)], out)
+        return self._without(exemplar_cosines(self._windows, self._embeddings[list(rows)], out), rows, -1.0)
 
     def as_scores(self, compared: Scores) -> Scores:
         """As `Matcher.as_scores`."""
@@ -121,6 +139,10 @@ class EmbeddingMatcher(Matcher):
     def spans(self, curves: Scores, words: Indices, rows: Indices, steps: Indices) -> Spans:
         """As `Matcher.spans`."""
         return half_height_spans(self.times, curves, words, steps, _LONGEST)
+
+    def _covered(self, row: int, steps: Indices) -> Spans:
+        """As `Matcher._covered`: the windows."""
+        return self.times[steps] - self._length / 2, self.times[steps] + self._length / 2
 
 
 class AlignmentMatcher(Matcher):
@@ -147,7 +169,7 @@ class AlignmentMatcher(Matcher):
         self._corrections = np.zeros(len(exemplars), np.float32) if corrections is None else corrections
         self._delay = exemplars.shape[1] // 2  # frames from the middle of a path to its end, at the exemplar's own pace
         self._frame = float(times[1] - times[0]) if len(times) > 1 else 0.04
-        self.times = times
+        self.times, self._left_out = times, {}
 
     def compared(self, rows: Sequence[int], out: Scores | None = None) -> Scores:
         """(R, T) as `Matcher.compared`: the scores, at each frame of the path that ends half a sign later."""
@@ -156,7 +178,7 @@ class AlignmentMatcher(Matcher):
         scores, delay = np.empty_like(costs) if out is None else out, min(self._delay, costs.shape[1] - 1)
         scores[:, : costs.shape[1] - delay] = cost_to_score(costs[:, delay:], self._scale)
         scores[:, costs.shape[1] - delay :] = scores[:, costs.shape[1] - delay - 1, None]  # no path ends later
-        return scores
+        return self._without(scores, rows, 0.0)
 
     def as_scores(self, compared: Scores) -> Scores:
         """As `Matcher.as_scores`: they are scores."""
@@ -167,7 +189,8 @@ class AlignmentMatcher(Matcher):
 
         Of an exemplar and its mirror image the higher score counts; exemplars of a variant have the power mean of
         their scores, and of variants the best counts. Powers of 1, 2, 4 and 8 are alike in experiments/results/lsp.md;
-        with 4, one exemplar that fits still counts among many that do not.
+        with 4, one exemplar that fits still counts among many that do not. Where an exemplar was cut out of the
+        track, the mean is that of the others.
         """
         exemplars = gallery.rows[gallery.words[word]]
         first = np.flatnonzero(np.diff(exemplars, prepend=-1))  # row of each exemplar
@@ -176,7 +199,10 @@ class AlignmentMatcher(Matcher):
             return
         powers = np.square(np.square(np.maximum.reduceat(compared, first, axis=0)))
         variants = np.array([gallery.exemplars[number].variant for number in exemplars[first]])
-        means = [powers[variants == variant].mean(axis=0) for variant in dict.fromkeys(variants.tolist())]
+        alike = [powers[variants == variant] for variant in dict.fromkeys(variants.tolist())]
+        means = [part.mean(axis=0) for part in alike]
+        if not self._left_out.keys().isdisjoint(gallery.words[word].tolist()):
+            means = [part.sum(axis=0) / np.maximum(1, np.count_nonzero(part, axis=0)) for part in alike]
         np.sqrt(np.sqrt(np.max(means, axis=0)), out=out)
 
     def spans(self, curves: Scores, words: Indices, rows: Indices, steps: Indices) -> Spans:
@@ -184,6 +210,11 @@ class AlignmentMatcher(Matcher):
         ends = np.minimum(steps + self._delay, len(self._codes) - 1)
         starts = path_starts(self._codes, self._exemplars[rows], ends, self._steps)
         return self.times[starts], self.times[ends] + self._frame
+
+    def _covered(self, row: int, steps: Indices) -> Spans:
+        """As `Matcher._covered`: the paths."""
+        rows = np.full(len(steps), row)
+        return self.spans(np.empty((0, 0), np.float32), rows, rows, steps)
 
 
 def cost_to_score(costs: Scores, scale: float) -> Scores:

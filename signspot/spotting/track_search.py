@@ -264,14 +264,26 @@ class TrackSearch:
         return gallery.codes is not None
 
     def matcher(self, gallery: Gallery, within: Segment | None = None) -> Matcher:
-        """The matcher of a gallery's rows at the time steps of the track, or of a part of it."""
+        """The matcher of a gallery's rows at the time steps of the track, or of a part of it.
+
+        An exemplar that was cut out of the same video does not count where it was cut out: it would find itself.
+        """
+        matcher = self._matcher(gallery, within)
+        for row, number in enumerate(gallery.rows.tolist()):
+            exemplar = gallery.exemplars[number]
+            if exemplar.cut_from and exemplar.cut_from == self.track.source and exemplar.segment is not None:
+                matcher.leave_out(row, exemplar.segment)
+        return matcher
+
+    def _matcher(self, gallery: Gallery, within: Segment | None) -> Matcher:
         if self.aligns(gallery):
             assert self.track.codes is not None
             assert gallery.codes is not None
             part = _steps_around(self._frame_times, within)
             return self._aligned(self.track.codes[part], self._frame_times[part], gallery, apart=within is not None)
         part = _steps_around(self.windows.times, within)
-        return EmbeddingMatcher(Windows(self.windows.times[part], self.windows.embeddings[part]), gallery.embeddings)
+        windows = Windows(self.windows.times[part], self.windows.embeddings[part])
+        return EmbeddingMatcher(windows, gallery.embeddings, self.track.grid.window / self.track.grid.fps)
 
     @cached_property
     def _frame_times(self) -> NDArray[np.float64]:

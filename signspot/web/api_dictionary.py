@@ -132,13 +132,18 @@ def cut(name: str, request: CutRequest, bench: OpenWorkbench) -> dict[str, str]:
 
 @router.get("/dictionaries/{name:path}/span")
 def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
-    """The span of the sign in an exemplar's video: as in the dictionary, or where the wrists move."""
-    return {"segment": bench.searcher.sign_span(name, bench.searcher.exemplar(name, id))}
+    """The span of the sign in an exemplar's video, as in the dictionary, or where the wrists move; whether it plays."""
+    exemplar = bench.searcher.exemplar(name, id)
+    return {"segment": bench.searcher.sign_span(name, exemplar), "playable": bench.searcher.is_playable(exemplar)}
 
 
 def as_json(bench: Workbench, exemplar: Exemplar) -> dict[str, Any]:
     """An exemplar as the pages get it; no path of this machine."""
-    texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
+    texts = {
+        key: value
+        for key, value in asdict(exemplar).items()
+        if isinstance(value, str) and key not in ("encoder", "cut_from")
+    }
     span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
     return {**texts, "playable": bench.searcher.is_playable(exemplar), "segment": span}
 

@@ -96,10 +96,10 @@ def play(name: str, request: Request, bench: OpenWorkbench) -> Response:
 @router.get("/exemplar/{dictionary:path}")
 def play_exemplar(dictionary: str, id: str, request: Request, bench: OpenWorkbench) -> Response:
     """The video of an exemplar."""
-    exemplar = bench.searcher.exemplar(dictionary, id)
-    if exemplar.path is None or not bench.searcher.is_playable(exemplar):
+    video = bench.searcher.video_of(bench.searcher.exemplar(dictionary, id))
+    if video is None:
         raise OptionsError(f"there is no video of the exemplar '{id}'")
-    return _send_video(bench.media.playable(exemplar.path), request)
+    return _send_video(bench.media.playable(video), request)
 
 
 def _send_video(path: Path, request: Request) -> Response:

@@ -180,10 +180,14 @@ def keep_labels(queue: str, bench: OpenWorkbench) -> dict[str, Any]:
 
 @router.post("/queues/{queue}/exemplars", dependencies=[OWNER])
 def keep_exemplars(queue: str, bench: OpenWorkbench, dictionary: str = "") -> dict[str, Any]:
-    """Add every sign that people confirmed to a dictionary, by default that of the queue; each once."""
+    """Add every sign that people confirmed to a dictionary, by default that of the queue; each once.
+
+    Signs that cannot be cut out, such as those of a video that is gone, are named in `left_out`.
+    """
     name = dictionary or bench.queues.get(queue)["dictionary"]
     spottings = [spotting for _, _, spotting in _verified(bench, queue)]
-    return {"dictionary": name, "exemplars": dictionary_changes.add_confirmed(bench, name, spottings)}
+    exemplars, left_out = dictionary_changes.add_confirmed(bench, name, spottings)
+    return {"dictionary": name, "exemplars": exemplars, "left_out": left_out}
 
 
 @router.put("/queues/{queue}/import", dependencies=[VERIFIER])

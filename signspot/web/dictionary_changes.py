@@ -12,7 +12,7 @@ from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Dictionary, unique_ids
 from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
 from signspot.dictionary.opening import open_dictionary
-from signspot.errors import DictionaryError, OptionsError, StoreError
+from signspot.errors import DictionaryError, FormatError, OptionsError, StoreError, VideoError
 from signspot.formats.elan import write_vocabulary
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.progress import silent
@@ -213,14 +213,15 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str,
         uploads.remove(temporary)
 
 
-def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) -> list[str]:
+def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) -> tuple[list[str], list[str]]:
     """Cut every spotting that a person said yes to out of its video, and add it to a dictionary, each once.
 
     Returns:
-        The ids of the exemplars that are new.
+        The ids of the exemplars that are new, and the signs that are left out, each with the reason.
     """
     sources = {exemplar.source for exemplar in bench.searcher.dictionary(name).exemplars}
     ids: list[str] = []
+    left_out: list[str] = []
     for spotting in spottings:
         source = place_of(spotting)
         if spotting.decision != "yes" or source in sources or len(ids) == _MOST_ADDED:
@@ -232,8 +233,11 @@ def add_confirmed(bench: Workbench, name: str, spottings: Iterable[Spotting]) ->
             "licence": spotting.licence,
             "consent": spotting.consent,
         }
-        ids.append(cut(bench, spotting.video, spotting.segment, name, spotting.word, texts))
-    return ids
+        try:
+            ids.append(cut(bench, spotting.video, spotting.segment, name, spotting.word, texts))
+        except (FormatError, OptionsError, VideoError) as error:  # the video is gone or damaged: the others are added
+            left_out.append(f"{spotting.word} ({spotting.video}, {spotting.start:.2f}-{spotting.end:.2f} s): {error}")
+    return ids, left_out
 
 
 def vocabulary(bench: Workbench, name: str, target: Path) -> Path:

@@ -357,7 +357,16 @@ class Searcher:
 
     def is_playable(self, exemplar: Exemplar) -> bool:
         """Whether a page may play an exemplar as a video: it is not landmarks alone, and people may be shown."""
-        return self.folder.pixels and exemplar.path is not None and not is_pose_file(exemplar.path)
+        return self.video_of(exemplar) is not None
+
+    def video_of(self, exemplar: Exemplar) -> Path | None:
+        """The video of an exemplar that a page may play; that of a confirmed sign may have landmarks beside it."""
+        if not self.folder.pixels or exemplar.path is None:
+            return None
+        if not is_pose_file(exemplar.path):
+            return exemplar.path
+        video = self.folder.listing().videos.get(exemplar.id.rpartition("@")[0])
+        return video.path if video is not None and video.source == exemplar.path and video.is_playable else None
 
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
         """The span of the sign in an exemplar's video, in seconds; None: unknown."""

@@ -19,7 +19,7 @@ from signspot.dictionary.opening import open_dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import FormatError
 from signspot.models.checkpoints import load_encoder
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Segment
 
 
 def gallery(exemplars: dict[str, int], seed: int = 0) -> Gallery:
@@ -34,11 +34,14 @@ def gallery(exemplars: dict[str, int], seed: int = 0) -> Gallery:
 
 def test_write_read_equal(tmp_path: Path) -> None:
     made = gallery({"apple": 3, "tree": 1})
+    cut_out = replace(made.exemplars[0], cut_from="a video", segment=Segment(1.0, 2.0))
+    made = replace(made, exemplars=(cut_out, *made.exemplars[1:]))
     again = read_gallery(write_gallery(made, tmp_path))
     assert list(again.words) == ["apple", "tree"]
     assert word_digests(again) == word_digests(made)
     assert (again.embeddings == made.embeddings).all()
     assert [again.exemplar(row) for row in range(8)] == [made.exemplar(row) for row in range(8)]
+    assert again.exemplars[0].cut_from == "a video"
     assert [one.id for one in again.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
     assert write_gallery(again, tmp_path) == write_gallery(made, tmp_path)
 
@@ -52,13 +55,15 @@ def test_a_whole_file_of_other_exemplars_is_told(tmp_path: Path) -> None:
 
 def test_a_digest_tells_every_difference() -> None:
     one = gallery({"apple": 2})
+    cut_out = replace(one.exemplars[1], cut_from="a video", segment=Segment(1.0, 2.0))
     others = [
         gallery({"apple": 2}, seed=1),
         replace(one, exemplars=tuple(replace(each, id=each.id + "x") for each in one.exemplars)),
         replace(one, exemplars=(one.exemplars[0], replace(one.exemplars[1], variant="2"))),
+        replace(one, exemplars=(one.exemplars[0], cut_out)),
         Gallery(one.exemplars, one.embeddings[::2], one.rows[::2], one.mirrored[::2]),
     ]
-    assert len({word_digests(each)["apple"] for each in [one, *others]}) == 5
+    assert len({word_digests(each)["apple"] for each in [one, *others]}) == 6
     assert word_digests(one)["apple"] == word_digests(gallery({"apple": 2, "tree": 1}))["apple"]
 
 

@@ -4,6 +4,7 @@ import itertools
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
 from signspot.errors import OptionsError, TrackError
 from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
@@ -87,6 +89,30 @@ def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, galle
         assert found.best[hit.word] == replace(hit, confidence="")
     order = [hit.word for hit in found.spottings if hit.word != "river"]  # which is signed twice
     assert order == [word for word in stretch.words if word != "river"]
+
+
+@pytest.mark.parametrize("match", ["alignment", "embedding"])
+def test_an_exemplar_does_not_find_itself_where_it_was_cut_out(
+    spotter: Spotter, stretch: Stretch, match: Literal["alignment", "embedding"], tmp_path: Path
+) -> None:
+    """In the same video, however the file is called; another exemplar still finds the sign there, as if alone."""
+    options = SpotOptions(threshold=0.0, match=match)
+    footage, renamed = (tmp_path / f"{name}.pose" for name in ("footage", "renamed"))
+    for path in (footage, renamed):
+        write_landmarks(stretch.footage, path)
+    write_landmarks(stretch.exemplars["apple"], tmp_path / "apple.pose")
+    other = Exemplar("apple", "other", tmp_path / "apple.pose")
+    expected = spotter.search(footage, [other], options)
+    place = expected.best["apple"]
+    own = Exemplar("apple", "own", renamed, segment=place.segment)
+    found = spotter.search(replace(spotter.embed(footage), source="of another video"), [own], options).spottings
+    assert max(hit.score for hit in found if hit.segment.overlap(place.segment)) > 0.8
+    for within in (None, place.segment.padded(0.5)):
+        alone = spotter.search(footage, [own], options, within=within)
+        assert all(hit.score == 0 or not hit.segment.overlap(place.segment) for hit in alone.spottings)
+        both = spotter.search(footage, [own, other], options, within=within).best["apple"]
+        assert (both.segment, both.exemplar) == (place.segment, "other")
+        assert both.score == pytest.approx(place.score, abs=2e-6)
 
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])

@@ -451,6 +451,20 @@ def test_exemplars_without_a_video_are_shown_beside_a_hit(page: Page, server: Se
     until(page.locator("#exemplar-skeleton"), DRAWN)
 
 
+def test_a_confirmed_sign_is_played_beside_a_sign_that_it_found(page: Page, fresh: Server) -> None:
+    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.6, "end": 1.4, "score": 1.0, "source": "V"}
+    queue = fresh.ask("POST", "/api/queues", {"name": "q", "dictionary": "dictionary", "rows": [row]}).json["id"]
+    decision = {"id": "decision-0", "item": 0, "annotator": "Ada", "answer": "yes", "start": 0.6, "end": 1.4}
+    assert fresh.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+    sign = {**row, "id": "a1", "time": 2.0, "start": 1.8, "end": 2.2, "exemplar": "news.mp4@0.60"}
+    assert fresh.ask("PUT", "/api/signs/news.mp4", {"version": 0, "signs": [sign]}).status == 200
+    page.goto(f"{fresh.address}/spot?video=news.mp4&dictionary=dictionary")
+    page.locator("#rows button").first.click()
+    expect(page.locator("#exemplar-name")).to_contain_text("news.mp4@0.60")
+    expect(page.locator("#exemplar-video")).to_be_visible()
+    until(page.locator("#exemplar-video"), "(video) => video.readyState > 1 && video.currentTime >= 0.6")
+
+
 def test_a_search_does_without_confirmed_signs_when_asked_to(page: Page, server: Server) -> None:
     page.goto(f"{server.address}/spot?video=news.mp4&dictionary=dictionary&word=river")
     expect(page.locator("#rows tr").first).to_be_visible()

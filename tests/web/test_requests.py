@@ -263,12 +263,17 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
         for at in (1.0, 2.0, 3.0)
     ]
     rows = [{**row, "licence": "CC0"} for row in rows]
+    rows.insert(0, {**rows[0], "video": "gone.mp4"})
     wanted = {"name": "my / queue", "dictionary": "dictionary", "rows": rows}
     queue = fresh.ask("POST", "/api/queues", wanted).json["id"]
     assert fresh.ask("POST", f"/api/queues/{queue}/labels").status == 422, "nobody has decided"
-    for item, answer in enumerate(("yes", "no", "unsure")):
+
+    def decide(item: int, answer: str, start: float) -> None:
         decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
-        fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, "start": item + 0.6, "end": item + 1.4})
+        fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, "start": start, "end": start + 0.8})
+
+    for item, answer in enumerate(("yes", "no", "unsure"), 1):
+        decide(item, answer, item - 0.4)
     assert fresh.ask("POST", f"/api/queues/{queue}/labels").json == {
         "file": f"labels/verified-my _ queue-{queue}.jsonl",
         "labels": 2,
@@ -277,8 +282,11 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     assert [(label.video, label.word, label.confidence, label.source, label.licence) for label in labels] == [
         ("news", "river", 1.0, LabelSource.VERIFIED, "CC0"), ("news", "river", 0.0, LabelSource.VERIFIED, "CC0"),
     ]  # fmt: skip
-    added = fresh.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"]
+    decide(0, "yes", 0.6)
+    answer = fresh.ask("POST", f"/api/queues/{queue}/exemplars").json
+    added = answer["exemplars"]
     assert len(added) == 1
+    assert ["gone.mp4, 0.60-1.40 s" in sign for sign in answer["left_out"]] == [True], "the others are added"
     added = next(label for label in open_dictionary(fresh.folder / "dictionary")["river"] if label.id == added[0])
     assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
     assert fresh.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
@@ -298,27 +306,33 @@ def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server)
     own, before = river()
     hit = max(fresh.ask("GET", address).json["words"][0]["hits"], key=lambda hit: hit["score"])
     row = {"word": "river", "video": "news.mp4", **{name: hit[name] for name in ("time", "start", "end", "score")}}
-    gone = {**row, "video": "gone.mp4"}
-    wanted = {
-        "name": "q",
-        "dictionary": "dictionary",
-        "rows": [row, {**row, "start": max(0.0, row["start"] - 0.2)}, gone],
-    }
+    starts = [row["start"], max(0.0, row["start"] - 0.2), row["start"], row["start"] + 1.5]
+    videos = ["news.mp4", "news.mp4", "gone.mp4", "news.mp4"]
+    rows = [{**row, "start": start, "video": video} for start, video in zip(starts, videos, strict=True)]
+    rows[3] |= {"time": row["time"] + 1.5, "end": row["end"] + 1.5}
+    wanted = {"name": "q", "dictionary": "dictionary", "rows": rows}
     queue = fresh.ask("POST", "/api/queues", wanted).json["id"]
+
+    def decide(item: int, answer: str, later: float = 0.0) -> None:
+        decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
+        span = {"start": row["start"] + later, "end": row["end"] + later}
+        assert fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, **span}).status == 200
+
     assert river() == (own, before), "nobody has decided"
     for item, answer in enumerate(("yes", "no", "yes")):
-        decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
-        span = {"start": row["start"], "end": row["end"]}
-        assert fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, **span}).status == 200
+        decide(item, answer)
     confirmed = f"news.mp4@{row['start']:.2f}"
+    assert river() == ([*own, confirmed], before), "at once, but a sign is not compared with itself"
+    decide(3, "yes", 1.5)
     with_it, score = river()
-    assert with_it == [*own, confirmed], "at once"
+    assert with_it == [*own, confirmed, f"news.mp4@{row['start'] + 1.5:.2f}"]
     assert score != before, "a word's score is of all its exemplars"
     assert river("&confirmed=false") == (own, before)
     name = confirmed.replace("@", "%40")
     shares = f"exemplar={name}&start={row['start']}&end={row['end']}"
     assert fresh.ask("GET", f"/api/alignment/news.mp4?dictionary=dictionary&{shares}").json["shares"][-1] > 0.9
     assert fresh.ask("GET", f"/api/skeleton/exemplar/dictionary?id={name}").json["times"]
+    assert fresh.ask("GET", f"/api/dictionaries/dictionary/span?id={name}").json["playable"]
     assert [exemplar.id for exemplar in open_dictionary(fresh.folder / "dictionary")["river"]] == own
     scores: dict[str, list[float]] = {}
     for job, further in (("with", True), ("without", False)):

@@ -38,6 +38,7 @@ for (const [id, what] of [["keep-labels", "labels"], ["keep-exemplars", "exempla
   if (button) clickOnce(button, async () => {
     const answer = await ask("POST", `/api/queues/${data.queue}/${what}`);
     notify(what === "labels" ? t("kept_labels", { count: answer.labels, file: answer.file }) : t("kept_exemplars", { count: answer.exemplars.length, dictionary: answer.dictionary }));
+    problem(answer.left_out && answer.left_out.length ? t("left_out", { signs: answer.left_out.join("; ") }) : null);
   });
 }
 const back = document.getElementById("back");

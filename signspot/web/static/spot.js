@@ -1,5 +1,5 @@
 // The spot page: video, timeline and curves move together; hits, exemplars beside them, signs edited by hand, subtitles, exports.
-import { ask, busy, clickOnce, data, download, element, exemplarSpan, exemplarsOf, exemplarVideo, notify, path, problem, send, t, takeDrops } from "./workbench.js";
+import { ask, busy, clickOnce, data, download, element, exemplarSign, exemplarsOf, exemplarVideo, notify, path, problem, send, t, takeDrops } from "./workbench.js";
 import { combobox } from "./combo.js";
 import { WordPanel } from "./curves.js";
 import { exemplarSkeleton, isLandmarks, LandmarkPlayer, showSign, Skeleton, videoSkeleton } from "./skeleton.js";
@@ -271,8 +271,8 @@ const pair = { hit: null, frame: 0 };
 async function exemplarOf(hit) {
   const word = result && result.words.find((entry) => entry.word === hit.word), listed = word && word.exemplars.find(({ id }) => id === hit.exemplar);
   if (listed || !hit.exemplar || !dictionary.value || (result && !result.dictionary)) return listed;
-  const exemplar = (await exemplarsOf(dictionary.value, hit.word)).find(({ id }) => id === hit.exemplar) || { id: hit.exemplar }; // or a confirmed sign
-  return { ...exemplar, segment: exemplar.segment || (await exemplarSpan(dictionary.value, exemplar.id)) };
+  const exemplar = (await exemplarsOf(dictionary.value, hit.word)).find(({ id }) => id === hit.exemplar); // none: a confirmed sign
+  return exemplar && exemplar.segment ? exemplar : { id: hit.exemplar, ...exemplar, ...(await exemplarSign(dictionary.value, hit.exemplar)) };
 }
 
 async function beside(hit) {

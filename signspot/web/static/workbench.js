@@ -168,11 +168,12 @@ export function exemplarsOf(dictionary, word) {
   return exemplars.get(key);
 }
 
-// The span of the sign in an exemplar's video, [start, end] in seconds.
-export async function exemplarSpan(dictionary, id) {
+// Of an exemplar, or a confirmed sign: the span of the sign in its video, [start, end] in seconds, and whether that can be played.
+export async function exemplarSign(dictionary, id) {
   const answer = await ask("GET", `/api/dictionaries/${path(dictionary)}/span?id=${encodeURIComponent(id)}`).catch(() => ({}));
-  return answer.segment || [0, 1];
+  return { ...answer, segment: answer.segment || [0, 1] };
 }
+export const exemplarSpan = async (dictionary, id) => (await exemplarSign(dictionary, id)).segment;
 
 export const wordThumbnail = (dictionary, word) => "/api/thumbnail/word/" + path(dictionary) + "?word=" + encodeURIComponent(word);
 export const exemplarThumbnail = (dictionary, id) => "/api/thumbnail/exemplar/" + path(dictionary) + "?id=" + encodeURIComponent(id);
