@@ -11,6 +11,8 @@ import pytest
 
 from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import read_spottings
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.types import Segment
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -55,25 +57,28 @@ def test_a_video_is_embedded_once_whatever_is_drawn_of_it(
 def test_confirmed_spottings_are_further_exemplars_but_refused_ones_are_not(
     signspot: Call, corner: Path, tmp_path: Path
 ) -> None:
-    """A sign that a person confirmed is found again by itself, better than by any exemplar of others."""
-    table = tmp_path / "checked.csv"
+    """In another video a sign is found by one that a person confirmed; in its own video that does not find itself."""
+    table, other = tmp_path / "checked.csv", tmp_path / "other.pose"
+    landmarks = open_landmarks(corner / "footage.pose")
+    write_landmarks(landmarks.between(Segment(0.2, float(landmarks.times[-1]) + 1)), other)
     rows = "apple,{video},1.5,1.1,1.9,0.9,{decision}\n"
 
-    def best(decision: str) -> dict[str, Any]:
+    def best(video: Path, decision: str) -> dict[str, Any]:
         text = "word,video,time,start,end,score,decision\n" + rows.format(
             video=corner / "footage.pose", decision=decision
         )
         table.write_text(text, encoding="utf-8")
         code, out, err = signspot(
-            "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
+            "spot", video, corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
             "--threshold", "0", "--confirmed", table, "--json",
         )  # fmt: skip
         assert code == 0, err
         hits: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
         return max(hits, key=lambda hit: hit["score"])
 
-    assert best("yes")["exemplar"] == "footage@1.10"
-    assert best("no")["exemplar"] != "footage@1.10"
+    assert best(other, "yes")["exemplar"] == "footage@1.10"
+    assert best(other, "no")["exemplar"] != "footage@1.10"
+    assert best(corner / "footage.pose", "yes")["exemplar"] != "footage@1.10"
     table.write_text("word,video,time,start,end,score\napple,gone.pose,1.5,1.1,1.9,0.9\n", encoding="utf-8")
     arguments = ("spot", corner / "footage.pose", corner / "signs", "--confirmed", table)
     code, _, err = signspot(*arguments, "--encoder", corner / "encoder.safetensors")
