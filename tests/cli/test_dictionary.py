@@ -117,6 +117,7 @@ def test_convert_writes_one_document_per_video(signspot: Call, tmp_path: Path) -
 
 def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Path, tmp_path: Path) -> None:
     """Find more like these: a linguist's glosses, converted to CSV, are exemplars cut out of the footage."""
+    # The footage shows each word twice; a sign does not find itself where it was cut out.
     footage = tmp_path / "corpus" / "footage.pose"
     footage.parent.mkdir()
     footage.write_bytes((corner / "footage.pose").read_bytes())
@@ -136,8 +137,7 @@ def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Pat
     assert code == 0, err
     found = json.loads(out)
     assert found["word"] == "APPLE"
-    assert found["score"] > 0.99  # the very signing that was annotated
-    assert 0.4 <= found["time"] <= 1.4
+    assert found["start"] > 1.4
 
 
 def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> None:
