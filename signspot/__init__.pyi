@@ -6,7 +6,7 @@ from .annotation.run_options import AnnotateOptions as AnnotateOptions
 from .corpus.corpus import Corpus as Corpus
 from .corpus.corpus import open_corpus as open_corpus
 from .dictionary.dictionary import Dictionary as Dictionary
-from .dictionary.opening import open_dictionary as open_dictionary
+from .dictionary.open_dictionary import open_dictionary as open_dictionary
 from .embedding.tracks import read_track as read_track
 from .embedding.tracks import write_track as write_track
 from .errors import SignspotError as SignspotError

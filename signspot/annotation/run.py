@@ -41,7 +41,7 @@ from signspot.annotation.video_units import (
 )
 from signspot.corpus.corpus import Corpus, CorpusProblem, Footage, FootageListing, open_corpus
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, StoreError, UnreadableFileError
 from signspot.io.checks import check_text, parse_json

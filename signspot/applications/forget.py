@@ -31,7 +31,7 @@ from signspot.dictionary.csv_file import row_files, table_in
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.download import FILE_NAME as MANIFEST
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.tracks import SUFFIX, track_header, track_source
 from signspot.errors import DictionaryError, FormatError, OptionsError, SignspotError, StoreError
 from signspot.formats.formats import format_names, read_spottings, write

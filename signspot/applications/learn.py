@@ -22,7 +22,7 @@ from signspot.corpus.corpus import Corpus, open_corpus, with_split
 from signspot.corpus.labels import are_beside, contradicted
 from signspot.corpus.truth import read_records, right_labels, write_records
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.inputs import footage_landmarks
 from signspot.errors import DictionaryError, FormatError, NothingToLearnError, OptionsError, SignspotError
 from signspot.io.checks import check_numbers, parse_json, path_inside

@@ -44,7 +44,7 @@ def adapt(
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """
     from signspot.corpus.corpus import open_corpus
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.io.progress import quiet
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load

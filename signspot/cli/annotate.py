@@ -121,7 +121,7 @@ def annotate(
 def _with_confirmed(dictionary: Path, confirmed: Path) -> "Dictionary":
     """A dictionary with confirmed spottings of its words as further exemplars; its files stay as they are."""
     from signspot.cli.spot import confirmed_exemplars, with_further
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
 
     opened = open_dictionary(dictionary)
     return opened.with_exemplars(with_further(opened, confirmed_exemplars(confirmed)))

@@ -32,7 +32,7 @@ def calibrate(
     """
     from dataclasses import replace
 
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.evaluation.calibration import false_alarms
     from signspot.io.files import cache_folder, note_written
     from signspot.models.checkpoints import load_encoder, save_encoder

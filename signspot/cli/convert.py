@@ -96,7 +96,7 @@ def _landmarks(video: str) -> "Landmarks":
 
 def _write_vocabulary(source: Path, target: Path) -> None:
     """Write the words of a dictionary for ELAN."""
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.formats.elan import write_vocabulary
 
     with open_outputs(source) as outputs:

@@ -139,7 +139,7 @@ def _record_take(camera: str, frames: "Iterator[Frame]", path: Path, what: tuple
 
 def _search(sentence: Path, dictionary: Path, cache: Path) -> "SearchResult":
     """Find the signs in the sentence; what is computed on the way stays beside the recordings."""
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
 
     spotter = replace(load_spotter(None), cache=cache)
     with bar("exemplars") as progress:

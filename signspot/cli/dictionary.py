@@ -91,7 +91,7 @@ def _open_source(source: Path, tiers: "Sequence[str]", video: Path | None) -> "D
     from signspot.corpus.published import read_published
     from signspot.dictionary.dictionary import Dictionary
     from signspot.dictionary.json_file import DICTIONARY_FILE
-    from signspot.dictionary.opening import keep_readable, open_dictionary
+    from signspot.dictionary.open_dictionary import keep_readable, open_dictionary
     from signspot.errors import OptionsError
 
     if not (source / DICTIONARY_FILE).is_file():
@@ -135,7 +135,7 @@ def info(
 
     Example: signspot dictionary info my-signs/ apple
     """
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
 
     dictionary = open_dictionary(path)
     chosen = dictionary.select(words) if words else dictionary
@@ -186,7 +186,7 @@ def fetch(
     Example: signspot dictionary fetch bsldict/
     """
     from signspot.dictionary.download import DownloadOptions, fetch_dictionary
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
 
     with bar("videos") as progress:
         _, report = fetch_dictionary(open_dictionary(path), path, DownloadOptions(delay=delay), progress)

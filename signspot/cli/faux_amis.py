@@ -36,7 +36,7 @@ def faux_amis(
         read_translations,
         write_faux_amis_page,
     )
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
 
     with open_outputs(first, second, translations, encoder) as outputs:
         claim_outputs(outputs, plots=[("report", html)])

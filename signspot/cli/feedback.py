@@ -28,7 +28,7 @@ def feedback(
     Example: signspot feedback me.mp4 friend my-signs/ --plot me.png
     """
     from signspot.applications.feedback import draw_feedback, feedback_lines, frames_that_differ, give_feedback
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.plots.plot import save_figure
 
     with open_outputs(clip, dictionary, encoder) as outputs:

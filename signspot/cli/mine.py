@@ -41,7 +41,7 @@ def mine(
     """
     from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
     from signspot.applications.signs import write_exemplar_page
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.errors import OptionsError
 
     if html is not None and clips is None:

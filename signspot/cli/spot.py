@@ -356,7 +356,7 @@ def _videos(path: str, dictionary: Path) -> Iterator[str]:
 
 def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
     """The dictionary's words, or the one video as an exemplar of its own name."""
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.types import Exemplar
 
     if signs.is_file() and signs.suffix not in _TABLES:

@@ -31,7 +31,7 @@ def variants(
     Example: signspot dictionary variants friend my-signs/ --footage news.mp4 --html friend.html
     """
     from signspot.applications.variants import SAME_SIGN, draw_costs, find_use, find_variants, write_variants_page
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.plots.plot import save_figure
 
     with open_outputs(dictionary, encoder, *(footage or ())) as outputs:

@@ -124,7 +124,7 @@ def _report(sign: "WakeSign", rate: float) -> None:
 
 def _known_signs(spotter: "Spotter", dictionary: Path, word: str | None) -> "Gallery | None":
     """The signs of a dictionary, without those of one word; None where that leaves none."""
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
 
     signs = open_dictionary(dictionary)
     if word is not None:

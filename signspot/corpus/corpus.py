@@ -33,7 +33,7 @@ from signspot.corpus.truth import (
     write_splits,
 )
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import FormatError
 from signspot.io.checks import check_int, check_text, parse_json, path_inside, quoted
 from signspot.io.files import atomic_write, content_digest

@@ -13,7 +13,7 @@ from pathlib import Path
 from signspot.dictionary.cutting import cut_exemplar, is_cut
 from signspot.dictionary.dictionary import UNFINISHED, Dictionary, LeftOut
 from signspot.dictionary.json_file import DICTIONARY_FILE, read_json, save_dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OutputError, VideoError
 from signspot.io.files import atomic_write, clean_up, content_digest
 from signspot.io.progress import Progress, silent

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Dictionary, unique_ids
 from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, StoreError, VideoError
 from signspot.formats.elan import write_vocabulary
 from signspot.io.control_characters import escape_control_characters

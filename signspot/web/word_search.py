@@ -20,7 +20,7 @@ from signspot.annotation.store import open_store
 from signspot.applications.archive import Archive, open_track
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.dictionary.json_file import DICTIONARY_FILE
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import is_pose_file, landmarks_of
 from signspot.embedding.tracks import track_entry

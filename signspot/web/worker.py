@@ -310,7 +310,7 @@ def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
     """An annotation run of the whole folder, as `signspot annotate` makes it, with the signs that people confirmed."""
     from signspot.annotation.run import AnnotationJob, annotate
     from signspot.annotation.run_options import AnnotateOptions
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.io.processes import WorkerPool
     from signspot.web.verification import Queues, confirmed_exemplars
 
@@ -337,7 +337,7 @@ def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
 def _adapt(work: _Job, spec: Mapping[str, Any]) -> str:
     """An encoder adapted to the folder's subtitled videos, as `signspot adapt` makes it."""
     from signspot.corpus.corpus import open_corpus
-    from signspot.dictionary.opening import open_dictionary
+    from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.models.checkpoints import save_encoder
     from signspot.spotting.spotter import load
     from signspot.training.adaptation import adapt

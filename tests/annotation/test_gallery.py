@@ -15,7 +15,7 @@ from signspot.annotation.tasks import (
     word_digests,
     write_gallery,
 )
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import FormatError
 from signspot.models.checkpoints import load_encoder

@@ -9,7 +9,7 @@ from pathlib import Path
 from signspot.annotation.run import AnnotationJob, MouthingJob, annotate, annotate_mouthings
 from signspot.annotation.run_options import AnnotateOptions, RunOptions
 from signspot.corpus.corpus import open_corpus
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from tests.fixtures.opened import counting
 
 

@@ -15,7 +15,7 @@ from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.store import dump, open_store
 from signspot.annotation.video_units import VideoUnit
 from signspot.dictionary.json_file import save_dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.io.files import temporary_name
 from signspot.spotting.spotter import load

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.applications.signs import make_words, perform
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.spotting.spotter import Spotter, load

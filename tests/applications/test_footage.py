@@ -21,7 +21,7 @@ from signspot.applications.faux_amis import (
 )
 from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.spotting.spot_options import SpotOptions

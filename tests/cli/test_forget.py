@@ -21,7 +21,7 @@ from signspot.applications.forget import Removal
 from signspot.applications.forget import forget as remove
 from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import track_entry, write_track
 from signspot.errors import FormatError, OptionsError

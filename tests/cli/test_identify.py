@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, save_recogniser
 from signspot.spotting.spotter import load

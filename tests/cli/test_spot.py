@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Segment

@@ -8,7 +8,7 @@ import pytest
 
 from signspot.dictionary.bsldict import PUBLIC_ENCODER, read_bsldict
 from signspot.dictionary.dictionary import Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError
 from signspot.types import Segment
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from signspot.dictionary.build import build_dictionary, file_name, media_names
 from signspot.dictionary.cutting import MARGIN, videos_to_estimate
 from signspot.dictionary.dictionary import UNFINISHED, Dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.io.files import temporary_name
 from signspot.types import Exemplar, Segment

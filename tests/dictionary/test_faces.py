@@ -9,7 +9,7 @@ import pytest
 
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.faces import FaceDescriber, identify_signers, name_groups
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import MissingExtraError
 from signspot.types import Exemplar
 from signspot.video.writer import write_video

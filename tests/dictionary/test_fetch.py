@@ -20,7 +20,7 @@ from signspot.dictionary.download import (
     read_manifest,
     safe_path,
 )
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, OutputError
 from signspot.io.checks import path_inside
 from signspot.io.processes import locked

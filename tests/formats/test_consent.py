@@ -11,7 +11,7 @@ from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus, video_as_json
 from signspot.corpus.labels import read_labels
 from signspot.dictionary.build import build_dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.formats import FORMATS, read_spottings, write
 from signspot.types import Label, Spotting
 from tests.cli.test_forget import pose

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
 from signspot.io import pickle as pickle_module
 from signspot.io.pickle import PickledArray, _PickledType, load_pickle, plain

@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Playwright, Route, expect
 
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
 from signspot.types import Spotting

@@ -20,7 +20,7 @@ from signspot.annotation.store import open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.json_file import save_dictionary
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, SignspotError
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from signspot.annotation.store import FILE, dump, open_store
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, StoreError
 from signspot.formats.formats import read_spottings, write
 from signspot.landmarks.pose_file import write_landmarks

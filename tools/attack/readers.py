@@ -30,7 +30,7 @@ from signspot.corpus.labels import read_labels
 from signspot.corpus.truth import read_splits
 from signspot.dictionary.download import read_manifest
 from signspot.dictionary.json_file import write_embeddings
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import read_track, write_track
 from signspot.formats.elan import read_vocabulary

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from signspot.dictionary import opening
 from signspot.dictionary.json_file import save_dictionary
-from signspot.dictionary.opening import open_dictionary, read_folder, word_of
+from signspot.dictionary.open_dictionary import open_dictionary, read_folder, word_of
 from signspot.errors import DictionaryError
 
 
@@ -99,7 +98,7 @@ def test_what_is_no_dictionary(put: Any, name: str, message: str) -> None:
 
 def test_a_video_that_a_table_names_many_times_is_looked_at_once(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Path | None] = []
-    monkeypatch.setattr(opening, "file_problem", lambda path: looked.append(path))
+    monkeypatch.setattr("signspot.dictionary.open_dictionary.file_problem", lambda path: looked.append(path))
     place = put("a.mp4", "b.mp4")
     lines = [f"{name}.mp4,word {number}\n" for number in range(50) for name in "ab"]
     (place / "signs.csv").write_text("file,word\n" + "".join(lines))
