@@ -55,7 +55,7 @@ WITHIN_A_LAYER = {
 
 # Commands that load the synthetic generator, inside their functions only.
 COMMANDS_THAT_LOAD_THE_GENERATOR = {"demo", "synthetic"}
-READS_PICKLES = {PRODUCT / "io" / "pickle.py"}
+READS_PICKLES = {PRODUCT / "io" / "restricted_unpickler.py"}
 
 
 def layer_of(package: str) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from signspot.dictionary.dictionary import Contents, LeftOut, normalise_word, unique_ids
 from signspot.errors import DictionaryError
 from signspot.io.checks import LATEST
-from signspot.io.pickle import load_pickle, plain
+from signspot.io.restricted_unpickler import load_pickle, plain
 from signspot.types import Embeddings, Exemplar, Segment
 
 BSLDICT_FILE = "bsldict_v1.pkl"

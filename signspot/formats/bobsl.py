@@ -15,7 +15,7 @@ from signspot.errors import DictionaryError, FormatError, UnsafeFileError
 from signspot.formats.rows import Row, dump_json, from_row
 from signspot.io.checks import LATEST, check_int, check_time, parse_json, quoted
 from signspot.io.files import atomic_write
-from signspot.io.pickle import load_pickle, plain
+from signspot.io.restricted_unpickler import load_pickle, plain
 from signspot.io.text import read_text
 from signspot.types import LabelSource, Spotting
 

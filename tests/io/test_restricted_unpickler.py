@@ -13,8 +13,8 @@ import pytest
 
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import CheckpointError, DictionaryError, UnsafeFileError
-from signspot.io import pickle as pickle_module
-from signspot.io.pickle import PickledArray, _PickledType, load_pickle, plain
+from signspot.io import restricted_unpickler as pickle_module
+from signspot.io.restricted_unpickler import PickledArray, _PickledType, load_pickle, plain
 from tests.fixtures.pickles import bombs
 
 
