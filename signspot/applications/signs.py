@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import SignPlace, Source, landmarks_of, sign_in_context
 from signspot.errors import SignspotError
-from signspot.io.html import image_address
+from signspot.io.html_fragments import image_address
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
 from signspot.plots.curves import playable

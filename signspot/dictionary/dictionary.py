@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from signspot.errors import DictionaryError, SignspotError, UnknownWordError
-from signspot.io.html import image_address, table, text
+from signspot.io.html_fragments import image_address, table, text
 from signspot.types import Exemplar
 
 UNFINISHED = ".unfinished-dictionary"  # marks a folder in which a build was interrupted

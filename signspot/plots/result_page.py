@@ -16,10 +16,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from signspot.formats.rows import CONFIDENCES, dump_json
-from signspot.io import html
+from signspot.io import html_fragments
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import atomic_write
-from signspot.io.html import image_address, text
+from signspot.io.html_fragments import image_address, text
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import (
     COLOURS,
@@ -102,7 +102,7 @@ def paragraph(line: str, *, faint: bool = False) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of texts."""
-    return html.table(heads, (map(text, row) for row in rows))
+    return html_fragments.table(heads, (map(text, row) for row in rows))
 
 
 def drawing(figure: Figure, description: str) -> str:

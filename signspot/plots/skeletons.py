@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.typing import NDArray
 
-from signspot.io.html import image_address
+from signspot.io.html_fragments import image_address
 from signspot.landmarks.features import LEFT_HAND, RIGHT_HAND
 from signspot.plots.result_page import Clip, file_address
 from signspot.video.writer import VideoWriter

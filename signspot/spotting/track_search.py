@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import TrackError
-from signspot.io import html
+from signspot.io import html_fragments
 from signspot.spotting.decision import decide, least_score
 from signspot.spotting.decoys import DecoySet
 from signspot.spotting.false_alarms import (
@@ -100,9 +100,9 @@ class SearchResult:
         for word in list(dict.fromkeys([*(s.word for s in self.spottings), *self.thresholds]))[:_SHOWN_WORDS]:
             times = (f"{s.start:.2f}–{s.end:.2f} s, {s.score:.2f}" for s in self.spottings if s.word == word)
             scores = self.word_curve(word).tolist()
-            curve = html.curve(scores, self.thresholds[word], f"scores of {word}")
-            rows.append((html.text(word), "<br>".join(times), curve))
-        return html.table(("word", "spottings", f"score over {self.duration:.1f} s"), rows)
+            curve = html_fragments.curve(scores, self.thresholds[word], f"scores of {word}")
+            rows.append((html_fragments.text(word), "<br>".join(times), curve))
+        return html_fragments.table(("word", "spottings", f"score over {self.duration:.1f} s"), rows)
 
 
 @dataclass(frozen=True, slots=True)
