@@ -18,7 +18,7 @@ from signspot.annotation.spottings import labels_by_video, spottings
 from signspot.annotation.store import Store
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
-from signspot.formats.tables import csv_cell
+from signspot.formats.csv_json_parquet import csv_cell
 from signspot.io.files import atomic_write
 from signspot.mouthing.mouthing_spotter import agrees
 from signspot.types import Label, LabelSource

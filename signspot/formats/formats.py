@@ -5,12 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import signspot.formats.bobsl as bobsl
-import signspot.formats.elan as elan
-import signspot.formats.tables as tables
-import signspot.formats.via3 as via3
-import signspot.formats.webvtt as webvtt
 from signspot.errors import FormatError, OptionsError, RefusedOutputError
+from signspot.formats import bobsl, csv_json_parquet, elan, via3, webvtt
 from signspot.formats.elan import ElanOptions
 from signspot.formats.rows import Row, follow, from_row, link_to, path_per_video, to_rows
 from signspot.io.checks import parse_json
@@ -32,9 +28,9 @@ class Format:
 
 
 FORMATS = (
-    Format("JSON Lines", ".jsonl", tables.write_json_lines, tables.read_json_lines),
-    Format("CSV", ".csv", tables.write_csv, tables.read_csv),
-    Format("Parquet", ".parquet", tables.write_parquet, tables.read_parquet),
+    Format("JSON Lines", ".jsonl", csv_json_parquet.write_json_lines, csv_json_parquet.read_json_lines),
+    Format("CSV", ".csv", csv_json_parquet.write_csv, csv_json_parquet.read_csv),
+    Format("Parquet", ".parquet", csv_json_parquet.write_parquet, csv_json_parquet.read_parquet),
     Format("WebVTT", ".vtt", webvtt.write, webvtt.read, one_video=True),
     Format("ELAN", _ELAN, elan.write, elan.read, one_video=True),
     Format("VIA 3 project", ".via.json", via3.write, via3.read),
