@@ -39,7 +39,7 @@ def claim_outputs(
         RefusedOutputError: a suffix is unknown, or a file would be lost.
     """
     from signspot.formats.formats import output_paths
-    from signspot.formats.rows import Authorship, authorship
+    from signspot.formats.spotting_rows import Authorship, authorship
 
     for path in spottings or ():
         for target in output_paths(path, videos):

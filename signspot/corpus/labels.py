@@ -13,7 +13,7 @@ from typing import Any
 from signspot.corpus.truth import records_of
 from signspot.dictionary.dictionary import normalise_word
 from signspot.formats.formats import format_names, read_spottings
-from signspot.formats.rows import RIGHTS
+from signspot.formats.spotting_rows import RIGHTS
 from signspot.io.checks import check_numbers
 from signspot.io.text import json_rows
 from signspot.subtitles.reading import read_subtitles

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from signspot.errors import DictionaryError, FormatError, UnsafeFileError
-from signspot.formats.rows import Row, dump_json, from_row
+from signspot.formats.spotting_rows import Row, dump_json, from_row
 from signspot.io.checks import LATEST, check_int, check_time, parse_json, quoted
 from signspot.io.files import atomic_write
 from signspot.io.restricted_unpickler import load_pickle, plain

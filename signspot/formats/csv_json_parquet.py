@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from signspot.errors import FormatError, MissingExtraError
-from signspot.formats.rows import COLUMNS, NUMBERS, Row, dump_json, from_row
+from signspot.formats.spotting_rows import COLUMNS, NUMBERS, Row, dump_json, from_row
 from signspot.io.files import atomic_write
 from signspot.io.text import json_rows, read_bytes, read_text
 from signspot.types import Spotting

@@ -21,7 +21,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import quote, unquote, urlsplit
 
 from signspot.errors import FormatError
-from signspot.formats.rows import (
+from signspot.formats.spotting_rows import (
     CHECKSUM_NAME,
     NO_CHECKSUM,
     Record,

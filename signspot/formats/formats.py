@@ -8,7 +8,7 @@ from pathlib import Path
 from signspot.errors import FormatError, OptionsError, RefusedOutputError
 from signspot.formats import bobsl, csv_json_parquet, elan, via3, webvtt
 from signspot.formats.elan import ElanOptions
-from signspot.formats.rows import Row, follow, from_row, link_to, path_per_video, to_rows
+from signspot.formats.spotting_rows import Row, follow, from_row, link_to, path_per_video, to_rows
 from signspot.io.checks import parse_json
 from signspot.io.text import read_text
 from signspot.types import Spotting

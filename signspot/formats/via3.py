@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from signspot.errors import FormatError
-from signspot.formats.rows import (
+from signspot.formats.spotting_rows import (
     CHECKSUM_NAME,
     NO_CHECKSUM,
     Record,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from signspot.errors import FormatError
-from signspot.formats.rows import (
+from signspot.formats.spotting_rows import (
     CHECKSUM_NAME,
     NO_CHECKSUM,
     Record,

@@ -15,7 +15,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from signspot.formats.rows import CONFIDENCES, dump_json
+from signspot.formats.spotting_rows import CONFIDENCES, dump_json
 from signspot.io import html_fragments
 from signspot.io.control_characters import escape_control_characters
 from signspot.io.files import atomic_write

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from signspot.errors import OptionsError
-from signspot.formats.rows import from_row
+from signspot.formats.spotting_rows import from_row
 from signspot.landmarks.signing import check_signing
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Segment, Spotting

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from signspot.applications.archive import Archive, nearest_locations
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import is_pose_file
-from signspot.formats.rows import to_row
+from signspot.formats.spotting_rows import to_row
 from signspot.io.progress import silent
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from signspot.annotation.store import Database
 from signspot.errors import FormatError, OptionsError
-from signspot.formats.rows import from_row
+from signspot.formats.spotting_rows import from_row
 from signspot.io.checks import check_int, check_span, check_text, check_time, parse_json, quoted
 from signspot.types import Decision as PlainDecision
 from signspot.types import Exemplar, LabelSource, Spotting

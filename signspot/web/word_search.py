@@ -25,7 +25,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import is_pose_file, landmarks_of
 from signspot.embedding.tracks import track_entry
 from signspot.errors import FormatError, OptionsError, OutputError, SandboxStartError, SignspotError
-from signspot.formats.rows import TEXTS, to_row
+from signspot.formats.spotting_rows import TEXTS, to_row
 from signspot.io.files import content_digest
 from signspot.io.progress import silent
 from signspot.landmarks.estimate import has_landmarks

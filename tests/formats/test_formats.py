@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import FormatError, MissingExtraError, OptionsError, OutputError
 from signspot.formats.formats import check_suffix, format_names, output_paths, read_spottings, write
-from signspot.formats.rows import DECISIONS, Authorship, authorship, follow, link_to
+from signspot.formats.spotting_rows import DECISIONS, Authorship, authorship, follow, link_to
 from signspot.io.checks import LATEST
 from signspot.types import LabelSource, Spotting
 

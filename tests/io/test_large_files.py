@@ -8,7 +8,7 @@ import pytest
 from signspot.dictionary.build import media_names
 from signspot.dictionary.dictionary import unique_ids
 from signspot.formats.formats import read_spottings
-from signspot.formats.rows import path_per_video
+from signspot.formats.spotting_rows import path_per_video
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Exemplar
 

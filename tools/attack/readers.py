@@ -35,7 +35,7 @@ from signspot.embedding.exemplars import Gallery
 from signspot.embedding.tracks import read_track, write_track
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import read_spottings, write
-from signspot.formats.rows import to_rows
+from signspot.formats.spotting_rows import to_rows
 from signspot.io.sandbox import Sandbox
 from signspot.io.text import read_word_list
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks

@@ -1,7 +1,7 @@
 import pytest
 
 from signspot.errors import FormatError
-from signspot.formats.rows import COLUMNS, from_row, to_row
+from signspot.formats.spotting_rows import COLUMNS, from_row, to_row
 from signspot.types import LabelSource, Spotting
 
 
