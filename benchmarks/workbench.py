@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.workbench_browser import drag_threshold, sign_to_search
 from benchmarks.workbench_server import Row, Served, make_names, make_small, serving
 from signspot.types import Spotting
-from signspot.web.tables import open_database
+from signspot.web.database_tables import open_database
 from signspot.web.verification import Queues
 
 _FIRST = 200  # milliseconds, for the first page

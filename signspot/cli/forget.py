@@ -22,9 +22,9 @@ def forget(
 
     Example: signspot forget "Signer 7" my-signs/ footage/ run/ found.csv backup.zip --yes
     """
-    from signspot.applications.forget import OUT_OF_REACH
-    from signspot.applications.forget import forget as remove
-    from signspot.web.forget import ServerData
+    from signspot.applications.removal import OUT_OF_REACH
+    from signspot.applications.removal import forget as remove
+    from signspot.web.person_data import ServerData
 
     removed = remove(who, places or (), ServerData(), yes=yes)
     print_table(("kind", "removed" if yes else "to be removed"), ((removal.kind, removal.what) for removal in removed))

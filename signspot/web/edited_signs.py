@@ -9,7 +9,7 @@ from sqlalchemy import Connection, and_, insert, select, update
 
 from signspot.annotation.store import Database
 from signspot.io.checks import check_int, check_text, parse_json
-from signspot.web import tables
+from signspot.web import database_tables as tables
 
 
 class Signs:

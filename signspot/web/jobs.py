@@ -17,7 +17,7 @@ from signspot.annotation.store import Database
 from signspot.errors import FormatError, OptionsError, SandboxLimitError, SandboxStartError
 from signspot.io.checks import check_text, parse_json, quoted
 from signspot.io.sandbox import Limits, Sandbox
-from signspot.web import tables
+from signspot.web import database_tables as tables
 from signspot.web.folder import STATE_FOLDER
 from signspot.web.worker import KINDS, JobSettings, run_job
 

@@ -32,7 +32,7 @@ from signspot.formats.spotting_rows import from_row
 from signspot.io.checks import check_int, check_span, check_text, check_time, parse_json, quoted
 from signspot.types import Decision as PlainDecision
 from signspot.types import Exemplar, LabelSource, Spotting
-from signspot.web import tables
+from signspot.web import database_tables as tables
 from signspot.web.folder import ServedFolder
 
 T = TypeVar("T")

@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 from signspot.annotation.store import Database
 from signspot.io.files import clean_up
 from signspot.web.access import AccessPolicy, Role
+from signspot.web.database_tables import open_database
 from signspot.web.edited_signs import Signs
 from signspot.web.folder import MEDIA_FOLDER, ServedFolder
 from signspot.web.jobs import Jobs
 from signspot.web.media import Media
 from signspot.web.recordings import HolisticPackage, Recordings
-from signspot.web.tables import open_database
 from signspot.web.uploads import MOST_BYTES
 from signspot.web.verification import Queues
 from signspot.web.word_search import Searcher, States

@@ -35,7 +35,7 @@ from signspot.video.containers import MOST_PIXELS, open_container
 from signspot.video.probing import probe
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
-from signspot.web import tables
+from signspot.web import database_tables as tables
 from signspot.web.folder import ENCODERS, RUNS, ServedFolder
 
 LIMITS = Limits(seconds=120.0, memory=8 << 30, file_size=8 << 30)  # of one piece of work without progress

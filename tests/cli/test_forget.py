@@ -17,8 +17,8 @@ from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.store import FILE, open_store
 from signspot.annotation.tasks import write_gallery
 from signspot.applications.archive import COLUMNS, Axes, IndexCache
-from signspot.applications.forget import Removal
-from signspot.applications.forget import forget as remove
+from signspot.applications.removal import Removal
+from signspot.applications.removal import forget as remove
 from signspot.cli.main import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.open_dictionary import open_dictionary
@@ -31,11 +31,11 @@ from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar, Grid, Spotting, Track
 from signspot.web import exports
+from signspot.web.database_tables import open_database
 from signspot.web.edited_signs import Signs
 from signspot.web.folder import ServedFolder
-from signspot.web.forget import ServerData
 from signspot.web.jobs import Jobs
-from signspot.web.tables import open_database
+from signspot.web.person_data import ServerData
 from signspot.web.verification import Decision, Queues, verified
 from signspot.web.worker import JobSettings
 
@@ -235,7 +235,7 @@ def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) 
 def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
     suffix: str, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.applications.forget._MOST_EXTRA", 1 << 20)
+    monkeypatch.setattr("signspot.applications.removal._MOST_EXTRA", 1 << 20)
     path, zeros = kept / f"archive{suffix}", kept / "zeros.mp4"
     zeros.write_bytes(bytes(8 << 20))
     pack(path, {"Ann-talk.mp4": zeros})

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from signspot.annotation.store import open_store
 from signspot.errors import FormatError, OptionsError
+from signspot.web.database_tables import open_database
 from signspot.web.jobs import Jobs
-from signspot.web.tables import open_database
 from signspot.web.worker import JobSettings
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus

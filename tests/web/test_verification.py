@@ -17,8 +17,8 @@ from signspot.errors import FormatError, OptionsError, StoreError
 from signspot.formats.formats import read_spottings
 from signspot.types import LabelSource, Spotting
 from signspot.web import exports, verification
+from signspot.web.database_tables import open_database
 from signspot.web.jobs import Jobs
-from signspot.web.tables import open_database
 from signspot.web.verification import Decision, Queues, Share, cohens_kappa, measure, verified
 from signspot.web.worker import JobSettings
 

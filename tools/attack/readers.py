@@ -24,7 +24,7 @@ from signspot.annotation.spottings import spottings as stored_spottings
 from signspot.annotation.store import open_store
 from signspot.annotation.tasks import read_gallery, write_gallery
 from signspot.applications.archive import open_archive
-from signspot.applications.forget import Person, in_file
+from signspot.applications.removal import Person, in_file
 from signspot.corpus.corpus import FORMAT, Corpus, open_corpus
 from signspot.corpus.labels import read_labels
 from signspot.corpus.truth import read_splits

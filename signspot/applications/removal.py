@@ -1,7 +1,7 @@
 """Removal of a signer or a video: from dictionaries, corpora, stores of annotations, loose files and the cache.
 
 Everything is found first, and listed; only then, if asked for, removed. Nothing else is touched. Data of the server is
-found by `signspot.web.forget`, which is above this package and is passed in.
+found by `signspot.web.person_data`, which is above this package and is passed in.
 """
 
 import csv
@@ -111,7 +111,7 @@ class Person:
 
 
 class ServedData(Protocol):
-    """Finds data that the server keeps; `signspot.web.forget` implements it."""
+    """Finds data that the server keeps; `signspot.web.person_data` implements it."""
 
     folder: str  # name of the server's own folder in a served one
 

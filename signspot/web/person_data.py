@@ -8,15 +8,15 @@ from typing import Any
 from sqlalchemy import URL, Connection, and_, inspect, select
 
 from signspot.annotation.store import Database
-from signspot.applications.forget import Person, Removal, Step, remove_file, remove_lines
-from signspot.web import tables
+from signspot.applications.removal import Person, Removal, Step, remove_file, remove_lines
+from signspot.web import database_tables as tables
 from signspot.web.folder import MEDIA_FOLDER, STATE_FOLDER, ServedFolder
 
 _FORGOTTEN = "(forgotten)"  # in place of a video's name in the name of a queue, or in the message of a job
 
 
 class ServerData:
-    """Finds data of the server, for `signspot.applications.forget`."""
+    """Finds data of the server, for `signspot.applications.removal`."""
 
     folder = STATE_FOLDER
 
