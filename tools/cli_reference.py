@@ -22,26 +22,26 @@ FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 
 def command_reference() -> str:
-    """The page of all commands; an option that several commands have alike is told once."""
+    """The page of all commands; an option that several commands have alike is described once."""
     root = typer.main.get_command(app)
     leaves = list(walk(root, "signspot"))
-    times = Counter(told(option) for context in leaves for option in context.command.params)
-    several = {option: name for option, name in times.items() if name > 2 and option[0].startswith("--")}
+    commands = Counter(described(option) for context in leaves for option in context.command.params)
+    several = {option for option, count in commands.items() if count > 2 and option[0].startswith("--")}
     lines = [
         "# Command line",
         "",
         "Written by `make docs` from the commands' own help; do not edit. Every command has `--help`, and",
-        "takes the options of `signspot` before or after its name. Some options are of several commands:",
+        "takes the options of `signspot` before or after its name. Several commands share these options:",
         "",
         *(f"* `{name}`: {text}" for name, text in sorted(several)),
         "",
     ]
     for context in leaves:
         command = context.command
-        command.epilog, command.add_help_option = None, context.parent is None  # told above
-        shared = [option for option in command.params if told(option) in several]
+        command.epilog, command.add_help_option = None, context.parent is None  # described above
+        shared = [option for option in command.params if described(option) in several]
         command.params = [option for option in command.params if option not in shared]
-        also = f"\n  And: {', '.join(told(option)[0] for option in shared)}" if shared else ""
+        also = f"\n  And: {', '.join(described(option)[0] for option in shared)}" if shared else ""
         lines += [f"## `{context.command_path}`", "", "```text", command.get_help(context).rstrip() + also, "```", ""]
     return "\n".join(lines)
 
@@ -54,9 +54,11 @@ def walk(command: Any, name: str, parent: Any = None) -> Iterator[Any]:
         yield from walk(command.get_command(context, verb), verb, context)
 
 
-def told(option: Any) -> tuple[str, str]:
-    """The name and the help text of an option."""
-    return option.opts[0], getattr(option, "help", None) or ""
+def described(option: Any) -> tuple[str, str]:
+    """The name and the help text of an option, with the default that its help shows."""
+    shown = option.default is not None and getattr(option, "show_default", False) and not getattr(option, "is_flag", 0)
+    default = f" [default: {option.default}]" if shown else ""
+    return option.opts[0], (getattr(option, "help", None) or "") + default
 
 
 def configuration_reference() -> str:
@@ -64,9 +66,9 @@ def configuration_reference() -> str:
     lines = [
         "# Configurations of `signspot train`",
         "",
-        "Written by `make docs` from the code; do not edit. A configuration is a TOML file. Its key `kind` says what",
-        "is trained; the other keys depend on it. `signspot train CONFIG --dry-run` prints all values of one,",
-        "`--set KEY=VALUE` replaces one. A value is of the type of its default.",
+        "Written by `make docs` from the code; do not edit. A configuration is a TOML file. Its key `kind`",
+        "says what is trained; the other keys depend on it. `signspot train CONFIG --dry-run` prints all",
+        "values, `--set KEY=VALUE` replaces one. A value has the type of its default.",
         "",
         "## Every kind but `warping`",
         "",

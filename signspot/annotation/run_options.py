@@ -18,15 +18,17 @@ class RunOptions:
     padding: float = field(default=4.0, metadata={"help": "Seconds searched before and after each subtitle."})
     keep: float | None = field(
         default=None,
-        metadata={"help": "Least score that is stored. [default: the encoder's threshold less 0.1; of mouthings 0.3]"},
+        metadata={"help": "Minimum score to store. [default: the encoder's threshold minus 0.1; mouthings: 0.3]"},
     )
-    peaks: int = field(default=3, metadata={"help": "Peaks of each subtitle and word that are stored, at most."})
+    peaks: int = field(default=3, metadata={"help": "Maximum number of stored peaks per subtitle and word."})
     negatives: int | None = field(
         default=None,
-        metadata={"help": "Other words that each word is compared with. [default: 32; of mouthings 8]"},
+        metadata={"help": "Number of other words to compare each word with. [default: 32; mouthings: 8]"},
     )
-    language: str = field(default="en", metadata={"help": "Language of the subtitles and the dictionary."})
-    decoys: bool = field(default=False, metadata={"help": "Ask around other subtitles: what chance scores."})
+    language: str = field(default="en", metadata={"help": "Language of the subtitles and words."})
+    decoys: bool = field(
+        default=False, metadata={"help": "Search near subtitles without the word, to measure what chance scores."}
+    )
     seed: int = field(default=0, metadata={"help": "Random seed for sampling exemplar clips and negatives."})
 
     def __post_init__(self) -> None:
@@ -68,11 +70,11 @@ class AnnotateOptions(RunOptions):
 
     overlap: float = field(
         default=OVERLAP,
-        metadata={"help": "Signs: largest part that two spottings of one word may share, in [0, 1]."},
+        metadata={"help": "Largest part that two spottings of one word may share, in [0, 1]."},
     )
-    stride: int = field(default=1, metadata={"help": "Signs: frames between two windows."})
+    stride: int = field(default=1, metadata={"help": "Frames between two windows."})
     mirror: bool = field(
-        default=True, metadata={"help": "Signs: also compare with mirrored exemplars, for left-handed signers."}
+        default=True, metadata={"help": "Also compare with mirrored exemplars, for left-handed signers."}
     )
     agreement: float = 0.05  # exemplars within so much of the best score agree with it
 

@@ -17,29 +17,32 @@ if TYPE_CHECKING:
 
 
 def adapt(
-    corpus: Annotated[Path, typer.Argument(help="Videos or .pose files with subtitles beside them; labels help.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="Folder of videos or .pose files with subtitles beside them; labels help.")
+    ],
     out: Annotated[
-        Path, typer.Option(help="Folder of the new encoder, NAME/NAME.safetensors; an interrupted run resumes.")
+        Path, typer.Option(help="Folder of the new encoder (NAME/NAME.safetensors); an interrupted run resumes there.")
     ],
     dictionary: Annotated[
-        Path | None, typer.Option(help="Exemplars of words that the subtitles name. [default: the corpus's own]")
+        Path | None, typer.Option(help="Dictionary with words of the subtitles. [default: the corpus's own]")
     ] = None,
     encoder: EncoderName = None,
-    steps: Annotated[int, typer.Option(help="Steps of learning.")] = 150,
+    steps: Annotated[int, typer.Option(help="Number of training steps.")] = 150,
     bags: Annotated[
         Literal["appendix", "section", "figure", "released"],
-        typer.Option(help="Which reading of the paper's loss; see the page on training."),
+        typer.Option(help="Variant of the paper's loss; see the page on losses."),
     ] = "released",
     embeddings: Annotated[
-        bool, typer.Option("--embeddings", help="Also adapt embeddings, for --match embedding: unseen words may lose.")
+        bool,
+        typer.Option("--embeddings", help="Also adapt embeddings, for --match embedding; unseen words may get worse."),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of batches and of what is held out.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of batches and held-out parts.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Adapt an encoder to your footage by its subtitles and a dictionary, and measure the gain by cross-validation.
 
-    Test videos (splits.json, else a quarter) are not looked at; each quarter of the others and of the words is held
-    out in turn. Without a gain nothing is written. Ctrl-C saves the state, and the same command resumes.
+    Test videos (splits.json, else a quarter) are not used. Each quarter of the other videos and of the words is held
+    out in turn. Without a gain, no encoder is written. Ctrl-C saves the state, and the same command resumes.
 
     Example: signspot adapt footage/ --dictionary my-signs/ --out my-encoder
     """

@@ -40,31 +40,31 @@ ONLY_WITH = {  # options that mean nothing with the other source
 }
 _OPTIONS = ("padding", "keep", "peaks", "negatives", "language", "decoys", "stride", "mirror")
 _Dictionary = Annotated[
-    Path | None, typer.Option(help="A folder of example videos, a table …; of mouthings its words count.")
+    Path | None, typer.Option(help="Dictionary with exemplars; with --source mouthing, only its words count.")
 ]
-_Source = Annotated[SourceName, typer.Option(help="Look for the signs of a dictionary, or for words on the lips.")]
+_Source = Annotated[SourceName, typer.Option(help="Look for signs of the dictionary, or for words on the lips.")]
 _Threshold = Annotated[
-    float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's; of mouthings 0.5]")
+    float | None, typer.Option(help="Minimum score, from 0 to 1. [default: the encoder's; mouthings: 0.5]")
 ]
 _WordThreshold = Annotated[
     float | None,
-    typer.Option(help="Mouthings: probability that a word must reach in some training video. [default: 0.8]"),
+    typer.Option(help="Keep only words that reach this probability in some training video. [default: 0.8]"),
 ]
-_Best = Annotated[int, typer.Option(help="Signs: peaks of each subtitle and word that are spottings, at most.")]
-_Model = Annotated[str | None, typer.Option(help="Mouthings: a mouthing spotter. [default: a shipped one]")]
-_Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster. [default: one on this machine]")]
-_Cache = Annotated[Path | None, typer.Option(help="Cache folder. [default: the one that spot fills, $SIGNSPOT_CACHE]")]
+_Best = Annotated[int, typer.Option(help="Maximum number of spottings per subtitle and word.")]
+_Model = Annotated[str | None, typer.Option(help="Name or file of the mouthing spotter. [default: a shipped one]")]
+_Address = Annotated[str | None, typer.Option(help="Address of a running Ray cluster. [default: start one here]")]
+_Cache = Annotated[Path | None, typer.Option(help="Cache folder. [default: that of all commands]")]
 _Export = Annotated[
     list[Path] | None,
-    typer.Option(help="Write spottings (.csv, .jsonl, .eaf, …); repeatable; .eaf and .vtt: one file per video."),
+    typer.Option(help="Write the spottings (.csv, .jsonl …; .eaf and .vtt: one file per video); repeatable."),
 ]
 
 
 @derive_options
 def annotate(
     context: typer.Context,
-    corpus: Annotated[Path, typer.Argument(help="A folder of videos or .pose files with subtitles beside them.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; run again with the same one to go on.")],
+    corpus: Annotated[Path, typer.Argument(help="Folder of videos or .pose files with subtitles beside them.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; an interrupted run resumes there.")],
     options: Annotated[AnnotateOptions, Fields.of(*_OPTIONS)],
     dictionary: _Dictionary = None,
     source: _Source = SourceName.DICTIONARY,
@@ -76,18 +76,23 @@ def annotate(
     confirmed: Confirmed = None,
     encoder: EncoderName = None,
     model: _Model = None,
-    engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
-    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
+    engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or a Ray cluster.")] = EngineName.LOCAL,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of parallel processes. [default: 1; ray: all cores of the cluster]")
+    ] = None,
     address: _Address = None,
-    database: Annotated[str | None, typer.Option(help="postgresql://… [default: a SQLite file in the folder]")] = None,
+    database: Annotated[
+        str | None, typer.Option(help="Database (postgresql://…). [default: a SQLite file in --out]")
+    ] = None,
     cache: _Cache = None,
     export: _Export = None,
-    labels: Annotated[Path | None, typer.Option(help="Write spottings as labels for training (.jsonl).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Write the spottings as training labels (.jsonl).")] = None,
 ) -> None:
-    """Look for the words of subtitles in the signing around them; store, and export, what is found.
+    """Look for the words of subtitles in the signing around them, and store and export the spottings.
 
-    By a dictionary's exemplars, or with --source mouthing on the signers' lips. Stopped, it goes on where it was; with
-    new words or videos it does only what is new. Exit code 3: some videos could not be annotated.
+    Signs are found by a dictionary's exemplars. With --source mouthing, words are found on the signers' lips: --model
+    and --word-threshold are for mouthings only; --best, --confirmed, --encoder, --mirror and --stride are for signs
+    only. Run again, it searches only new words and videos. Exit code 3: some videos could not be annotated.
 
     Example: signspot annotate footage/ --dictionary my-signs/ --out run/ --workers 2 --export labels.csv
     """

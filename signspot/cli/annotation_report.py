@@ -12,25 +12,25 @@ from signspot.cli.options import Json
 
 
 def annotate_report(
-    run: Annotated[str, typer.Argument(help="Folder of a run, SQLite file, or URL of a database.")],
+    run: Annotated[str, typer.Argument(help="Folder, SQLite file or database URL of a run.")],
     corpus: Annotated[
-        Path | None, typer.Option(help="The corpus that was annotated: its mouthings tell which signs are new.")
+        Path | None, typer.Option(help="The annotated corpus; its mouthing labels show which signs are new.")
     ] = None,
     decoys: Annotated[
-        str | None, typer.Option(help="The run of the same corpus with --decoys: tells precision and confidence.")
+        str | None, typer.Option(help="Run of the same corpus with --decoys, to estimate precision and confidence.")
     ] = None,
     mouthings: Annotated[
-        str | None, typer.Option(help="A run of the same corpus with --source mouthing: which spottings agree with it?")
+        str | None, typer.Option(help="Run of the same corpus with --source mouthing, to see which spottings agree.")
     ] = None,
-    thresholds: Annotated[str, typer.Option(help="Least scores, as in 0.9,0.95. [default: eight]")] = "",
+    thresholds: Annotated[str, typer.Option(help="Thresholds to report, such as 0.9,0.95. [default: eight]")] = "",
     spottings: Annotated[
-        Path | None, typer.Option(help="With --decoys: write the accepted spottings (.csv, .eaf, …).")
+        Path | None, typer.Option(help="With --decoys: write the accepted spottings (.csv, .eaf …).")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Least confidence of an accepted spotting.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="Minimum confidence of an accepted spotting, from 0 to 1.")] = 0.9,
     as_json: Json = False,
-    out: Annotated[Path, typer.Option(help="Folder of yield.md, yield.png and words.csv.")] = Path("report"),
+    out: Annotated[Path, typer.Option(help="Folder for yield.md, yield.png and words.csv.")] = Path("report"),
 ) -> None:
-    """Vocabulary and yield against the threshold; with decoys, precision without truth, and what to abstain from.
+    """Report words and spottings by threshold; with decoys, also the estimated precision and the words to leave out.
 
     Example: signspot annotate-report RUN --corpus footage/ --decoys RUN-DECOYS --spottings accepted.csv
     """

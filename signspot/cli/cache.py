@@ -13,10 +13,10 @@ def cache(
         typer.Option(metavar="PART", help="Empty landmarks, tracks, exemplars, indices, decoys, encoders or all."),
     ] = None,
 ) -> None:
-    """Show where the cache is and how much each part of it takes; or empty it.
+    """Show where the cache is and how large its parts are, or empty it.
 
-    Beyond $SIGNSPOT_CACHE_LIMIT of landmarks or of tracks (as in 500 MB; 20 GiB if not set), the least recently used
-    go.
+    Landmarks and tracks may each take up to $SIGNSPOT_CACHE_LIMIT (such as 500 MB; default 20 GiB). Beyond that, the
+    least recently used are removed.
 
     Example: signspot cache --clear tracks
     """

@@ -14,19 +14,21 @@ DEFAULT_RATE = 20.0  # one in three minutes
 
 
 def calibrate(
-    weights: Annotated[Path, typer.Argument(help="A .safetensors file of ours; it is written again with its card.")],
+    weights: Annotated[
+        Path, typer.Argument(help="Weights of an encoder (.safetensors); the file and its card are rewritten.")
+    ],
     footage: Annotated[
         list[Path],
-        typer.Option(help="Video, .pose or corpus folder in which no word of --dictionary is signed; repeatable."),
+        typer.Option(help="Video, .pose file or corpus in which no word of --dictionary is signed; repeatable."),
     ],
-    dictionary: Annotated[Path, typer.Option(help="Words to look for in --footage.")],
+    dictionary: Annotated[Path, typer.Option(help="Dictionary of the words to look for in --footage.")],
     rate: Annotated[
-        float, typer.Option(help="False alarms per hour and word at the default threshold.")
+        float, typer.Option(help="Allowed false alarms per hour and word at the default threshold.")
     ] = DEFAULT_RATE,
 ) -> None:
-    """Measure false alarms on background signing; keep the thresholds in the encoder's card.
+    """Measure false alarms on background signing, and write the thresholds into the encoder's card.
 
-    The background may be a synthetic corpus, and the words those of another seed.
+    The background may be a synthetic corpus if the words are those of another seed.
 
     Example: signspot calibrate runs/landmark/landmark.safetensors --footage corpus/ --dictionary other/dictionary
     """

@@ -22,24 +22,24 @@ def convert(
             help="Spottings: .jsonl .csv .parquet .vtt .eaf .via.json .bobsl.json, BOBSL .pkl; for .ecv: a dictionary."
         ),
     ],
-    target: Annotated[Path, typer.Argument(help="The new file; its suffix names the format.")],
+    target: Annotated[Path, typer.Argument(help="The new file; its suffix says which format.")],
     tier: Annotated[
         list[str] | None, typer.Option(help="Tier of an .eaf to read; repeatable. [default: the gloss tiers]")
     ] = None,
     ecv: Annotated[
-        Path | None, typer.Option(help="To .eaf: external controlled vocabulary (.ecv) that knows the words.")
+        Path | None, typer.Option(help="To .eaf: external controlled vocabulary (.ecv) with the words.")
     ] = None,
     ecv_address: Annotated[
-        str, typer.Option(help="With --ecv: address where ELAN finds the vocabulary. [default: the file]")
+        str, typer.Option(help="With --ecv: address of the vocabulary for ELAN. [default: the file]")
     ] = "",
     tier_per: Annotated[
         Literal["word", "hand"] | None,
         typer.Option(
-            help="To .eaf: a gloss tier for each word, or for each hand; a sign of both is on that of the leading one."
+            help="To .eaf: a gloss tier for each word, or for each hand (two-handed signs: the leading hand)."
         ),
     ] = None,
 ) -> None:
-    """Convert spottings between formats; or write the words of a dictionary as a controlled vocabulary (.ecv) for ELAN.
+    """Convert spottings between formats, or write the words of a dictionary as a vocabulary for ELAN (.ecv).
 
     Example: signspot convert corpus.eaf corpus.csv --tier RH-IDgloss --tier LH-IDgloss
     """

@@ -33,15 +33,15 @@ _ATTEMPTS = 3  # at a take in which no signing is seen
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the videos and the results.")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(help="Folder for the videos and the results.")] = Path("demo-out"),
     camera: Annotated[
         str | None,
         typer.Option(metavar="camera:0", help="Sign yourself: record two signs twice, then a sentence with them."),
     ] = None,
 ) -> None:
-    """Render a few signs, or record yours, then find them: a table, a report, an ELAN file.
+    """Render a few signs, or record your own, then find them and write a table, a report and an ELAN file.
 
-    Afterwards: signspot spot demo-out/sentence.mp4 demo-out/dictionary apple --out demo-out/news.eaf
+    Afterwards, try: signspot spot demo-out/sentence.mp4 demo-out/dictionary apple --out demo-out/news.eaf
 
     Example: signspot demo --camera camera:0 --out my-first-signs
     """

@@ -25,25 +25,27 @@ def build(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A folder of videos or .pose files, a table (.csv), bsldict_v1.pkl, annotated footage, a corpus."
+            help="Folder of videos or .pose files, table (.csv), ELAN documents, published corpus or bsldict_v1.pkl."
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Argument(help="The new dictionary's folder. [default: SOURCE-dictionary]", show_default=False),
+        typer.Argument(help="Folder of the new dictionary. [default: SOURCE-dictionary]", show_default=False),
     ] = None,
     tier: Annotated[
-        list[str] | None, typer.Option("--tier", help="Of an ELAN document: a tier of glosses; repeatable.")
+        list[str] | None, typer.Option("--tier", help="For ELAN documents: a gloss tier to read; repeatable.")
     ] = None,
-    video: Annotated[Path | None, typer.Option("--video", help="Of an ELAN document: its video.")] = None,
-    embed: Annotated[bool, typer.Option(help="Embed the exemplars now, so that the first search is quick.")] = True,
-    signers: Annotated[bool, typer.Option("--signers", help="Tell signers apart by their faces (extra).")] = False,
+    video: Annotated[Path | None, typer.Option("--video", help="For an ELAN document: its video.")] = None,
+    embed: Annotated[bool, typer.Option(help="Embed the exemplars now, which makes the first search quick.")] = True,
+    signers: Annotated[
+        bool, typer.Option("--signers", help="Tell signers apart by their faces (needs the extra).")
+    ] = False,
     encoder: EncoderName = None,
 ) -> None:
-    """Build a dictionary of its own: from word/*.mp4, or word.mp4, word_2.mp4, or a CSV table.
+    """Build a dictionary folder from word/*.mp4, or word.mp4 and word_2.mp4, or a CSV table.
 
-    The glosses of ELAN documents (.eaf) are cut out of their videos. LSA64, WLASL, ASL Citizen, exports of a SignBank
-    and BSLDict are read as they are published.
+    Glosses of ELAN documents (.eaf) are cut out of their videos. LSA64, WLASL, ASL Citizen, SignBank exports and
+    BSLDict are read as published.
 
     Example: signspot dictionary build corpus.eaf dictionary/ --tier RH-gloss --video corpus.mp4
     """
@@ -124,14 +126,15 @@ def _write_landmarks(video: Path, target: Path) -> None:
 
 @app.command("info")
 def info(
-    path: Annotated[Path, typer.Argument(help="A dictionary.")],
-    words: Annotated[list[str] | None, typer.Argument(help="Words to show the exemplars of.")] = None,
+    path: Annotated[Path, typer.Argument(help="Dictionary to show.")],
+    words: Annotated[list[str] | None, typer.Argument(help="Words whose exemplars to show.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Embed the exemplars, and name those that match rest, or everything.")
+        bool,
+        typer.Option("--check", help="Embed the exemplars, and name those that match resting hands or most signs."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a dictionary holds: its words, or the exemplars of some.
+    """Show the words of a dictionary, or the exemplars of some words.
 
     Example: signspot dictionary info my-signs/ apple
     """
@@ -178,10 +181,10 @@ def _variants(exemplars: "list[Exemplar]") -> str:
 
 @app.command("fetch")
 def fetch(
-    path: Annotated[Path, typer.Argument(help="A dictionary's folder, built from bsldict_v1.pkl.")],
+    path: Annotated[Path, typer.Argument(help="Folder of a dictionary built from bsldict_v1.pkl.")],
     delay: Annotated[float, typer.Option(help="Seconds between two requests to one host.")] = 1.0,
 ) -> None:
-    """Fetch the videos of a dictionary, politely; run it again to go on where it stopped.
+    """Download the videos of a dictionary. An interrupted download resumes.
 
     Example: signspot dictionary fetch bsldict/
     """

@@ -22,26 +22,26 @@ def embed(
         list[Path],
         typer.Argument(
             metavar="SOURCE...",
-            help="A video, a .pose file, a folder of them, or features (.npy, .mat, .lmdb); of landmarks, several.",
+            help="Video, .pose file, folder of them, or features (.npy, .mat, .lmdb); with --landmarks, several.",
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="The track, or a folder of tracks or landmarks. [default: the source's name + .safetensors]"),
+        typer.Option(help="Track, or folder of tracks or landmarks. [default: the source's name + .safetensors]"),
     ] = None,
     landmarks: Annotated[
-        bool, typer.Option("--landmarks", help="Save landmarks (.pose) only, as estimated: no encoder sees them.")
+        bool, typer.Option("--landmarks", help="Save only the estimated landmarks (.pose), without an encoder.")
     ] = False,
-    fps: Annotated[float, typer.Option(help="With --landmarks: frames per second to estimate at.")] = 25.0,
+    fps: Annotated[float, typer.Option(help="With --landmarks: frames per second.")] = 25.0,
     stride: Annotated[int, typer.Option(help="Frames between two windows.")] = 1,
-    shard: Annotated[str, typer.Option(help="Of a folder: the part I/N of its videos, for one of N jobs.")] = "1/1",
+    shard: Annotated[str, typer.Option(help="Process part I/N of a folder's videos, as one of N jobs.")] = "1/1",
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
     """Make tracks of videos: `signspot spot` takes a track in place of its video, `search` a folder of tracks.
 
-    Files that are there are left alone, so the same command goes on where it was stopped. Of features that others have
-    made, --encoder names the checkpoint that made them, and --stride the frames between two of them.
+    Finished files are left alone, so the same command resumes. For features made by others, --encoder names the
+    checkpoint that made them, and --stride the frames between two of them.
 
     Example: signspot embed footage/ --out archive/ --shard 1/8
     """

@@ -20,21 +20,23 @@ _SILENT_QUESTIONS = 4000  # words that are looked for where nobody mouths
 
 
 def mouthing(
-    folder: Annotated[Path, typer.Argument(help="Known mouthings: signspot synthetic make --kind lips.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Corpus of known mouthings, as made by signspot synthetic make --kind lips.")
+    ],
     model: Annotated[
-        list[str] | None, typer.Option(help="Name or file of a mouthing spotter; repeatable. [default: all shipped]")
+        list[str] | None, typer.Option(help="Name or file of the mouthing spotter; repeatable. [default: all shipped]")
     ] = None,
     silent: Annotated[
         list[Path] | None,
-        typer.Option(help="Isolated signs, as in one-shot, of people who mouth no English: false alarms; repeatable."),
+        typer.Option(help="Isolated signs by people who mouth no English, to count false alarms; repeatable."),
     ] = None,
-    questions: Annotated[int, typer.Option(min=2, help="Words that are looked for in each clip.")] = 12,
-    seed: Annotated[int, typer.Option(help="Random seed of the questions.")] = 1000,
-    out: Annotated[Path | None, typer.Option(help="Write the tables (.md) and, beside them, the plot (.png).")] = None,
+    questions: Annotated[int, typer.Option(min=2, help="Number of words to look for in each clip.")] = 12,
+    seed: Annotated[int, typer.Option(help="Random seed of the words.")] = 1000,
+    out: Annotated[Path | None, typer.Option(help="Write the tables (.md), and the plot (.png) beside them.")] = None,
 ) -> None:
-    """Ask for words on lips: precision, recall, false alarms, time error, reliability.
+    """Look for words on the lips: precision, recall, false alarms, time error, reliability.
 
-    Of the videos of the split "test", or all where there is none; beside a spotter that has learned nothing.
+    Uses the videos of the split "test", or all where there is none. A spotter without learning is measured, too.
 
     Example: signspot evaluate mouthing lips/ --silent lsa64/ --out mouthing.md
     """
@@ -72,12 +74,14 @@ class Tested(StrEnum):
     ALL = "all"
 
 
-app = typer.Typer(help="Measure an encoder.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Measure encoders, recognisers and mouthing spotters.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.callback()
 def evaluate() -> None:
-    """Measure an encoder."""
+    """Measure encoders, recognisers and mouthing spotters."""
 
 
 app.command("mouthing")(mouthing)
@@ -94,10 +98,10 @@ def one_shot_verb(
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
-    queries: Annotated[int, typer.Option(min=1, help="Clips that are looked up, at most.")] = 1000,
+    queries: Annotated[int, typer.Option(min=1, help="Maximum number of clips to look up.")] = 1000,
     as_json: Json = False,
 ) -> None:
-    """Look isolated signs up among one exemplar per word by other signers: R@1, R@5, R@10, MRR, median rank.
+    """Look up isolated signs among one exemplar per word by other signers: R@1, R@5, R@10, MRR, median rank.
 
     Example: signspot evaluate one-shot wlasl/ --encoder landmark --encoder warping
     """
@@ -140,15 +144,13 @@ def one_shot_verb(
 def streams_verb(
     places: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FOLDER...", help="Isolated signs, as in one-shot; or a corpus whose signs are known (synthetic)."
-        ),
+        typer.Argument(metavar="FOLDER...", help="Isolated signs, as for one-shot, or a synthetic corpus."),
     ],
-    filmed: Annotated[bool, typer.Option("--filmed", help="Of a corpus: estimate landmarks in its videos.")] = False,
+    filmed: Annotated[bool, typer.Option("--filmed", help="For a corpus: estimate landmarks from its videos.")] = False,
     encoder: Annotated[
         list[str] | None, typer.Option(help="Name or file of an encoder; repeatable. [default: all shipped]")
     ] = None,
-    words: Annotated[int, typer.Option(min=1, help="Words that are looked for, at most.")] = 40,
+    words: Annotated[int, typer.Option(min=1, help="Maximum number of words to look for.")] = 40,
     seed: Annotated[int, typer.Option(help="Random seed of words, exemplars and streams.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -207,17 +209,21 @@ def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool
 
 @app.command("corpus")
 def corpus(
-    folder: Annotated[Path, typer.Argument(help="A corpus: synthetic, or of real footage in the same layout.")],
+    folder: Annotated[Path, typer.Argument(help="A synthetic corpus, or footage in the same layout.")],
     encoder: Annotated[
         list[str] | None,
-        typer.Option(help="Name or file of an encoder; repeatable. [default: the shipped one; of recognisers warping]"),
+        typer.Option(help="Name or file of an encoder; repeatable. [default: landmark; beside recognisers, warping]"),
     ] = None,
     recogniser: Annotated[
         list[Path] | None,
-        typer.Option(help="Weights of a recogniser, instead: it names the signs of the test videos; repeatable."),
+        typer.Option(help="Weights of a recogniser, which names the signs of the test videos; repeatable."),
     ] = None,
-    words: Annotated[Tested, typer.Option(help="Of a corpus with splits: its test words, or all words.")] = Tested.TEST,
-    threshold: Annotated[float | None, typer.Option(help="Least score in [0, 1]. [default: the encoder's]")] = None,
+    words: Annotated[
+        Tested, typer.Option(help="For a corpus with splits: its test words, or all words.")
+    ] = Tested.TEST,
+    threshold: Annotated[
+        float | None, typer.Option(help="Minimum score, from 0 to 1. [default: the encoder's]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure encoders, or recognisers, on the test videos of a corpus.

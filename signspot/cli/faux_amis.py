@@ -13,18 +13,22 @@ from signspot.cli.options import EncoderName, Html, Json, settings
 def faux_amis(
     first: Annotated[Path, typer.Argument(help="A dictionary.")],
     second: Annotated[Path, typer.Argument(help="A dictionary of another sign language.")],
-    word: Annotated[list[str] | None, typer.Option(help="A word of the first; all, if not given. Repeatable.")] = None,
-    translations: Annotated[
-        Path | None, typer.Option(help="A CSV table: a word of the first, its translation in the second.")
+    word: Annotated[
+        list[str] | None, typer.Option(help="Word of the first dictionary; repeatable. [default: all]")
     ] = None,
-    same: Annotated[float | None, typer.Option(help="Largest cost of one form; 1: as two different signs.")] = None,
+    translations: Annotated[
+        Path | None, typer.Option(help="CSV table: a word of the first dictionary, its translation in the second.")
+    ] = None,
+    same: Annotated[
+        float | None, typer.Option(help="Maximum cost of equal forms; 1 is that of two different signs.")
+    ] = None,
     html: Html = None,
     json_lines: Json = False,
     encoder: EncoderName = None,
 ) -> None:
     """Find signs of two languages with the same form, and say whether they mean the same.
 
-    Words that are written alike count as the same meaning, unless --translations lists which words translate which.
+    Words that are spelled alike count as the same meaning, unless --translations lists the translations.
 
     Example: signspot faux-amis bsl/ dgs/ --translations bsl-dgs.csv --html faux-amis.html
     """

@@ -11,11 +11,11 @@ from signspot.cli.options import EncoderName, Json, settings
 
 
 def feedback(
-    clip: Annotated[Path, typer.Argument(help="A video or .pose file of one sign, by a learner.")],
+    clip: Annotated[Path, typer.Argument(help="Video or .pose file of one sign by a learner.")],
     word: Annotated[str, typer.Argument(help="The word that was meant.")],
-    dictionary: Annotated[Path, typer.Argument(help="A dictionary with the word, and words it may be confused with.")],
+    dictionary: Annotated[Path, typer.Argument(help="Dictionary with the word, and words it may be confused with.")],
     plot: Annotated[
-        Path | None, typer.Option(help="Draw both signers where they differ most (.png, .svg, .pdf).")
+        Path | None, typer.Option(help="Plot both signers where they differ most (.png, .svg, .pdf).")
     ] = None,
     as_json: Json = False,
     encoder: EncoderName = None,

@@ -12,13 +12,13 @@ def forget(
     places: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Folders that hold exemplars, dictionaries, corpora, annotation runs, archives or trainings, or are "
-            "served; postgresql://…; files of spottings, tracks or landmarks; .zip and .tar. And always the cache."
+            help="Folders of dictionaries, corpora, annotation runs, archives, trainings or the workbench; "
+            "postgresql://…; files of spottings, tracks or landmarks; .zip and .tar. The cache is always included."
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without this, everything stays as it is.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without --yes, nothing is changed.")] = False,
 ) -> None:
-    """Remove a signer or a video from everything that signspot keeps in these places, and list what goes.
+    """Remove a signer or a video from everything that signspot keeps in these places, and list what is removed.
 
     Example: signspot forget "Signer 7" my-signs/ footage/ run/ found.csv backup.zip --yes
     """

@@ -19,18 +19,20 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used
 
 
 def identify(
-    clip: Annotated[Path, typer.Argument(help="A video or a .pose file that shows one sign.")],
+    clip: Annotated[Path, typer.Argument(help="Video or .pose file that shows one sign.")],
     signs: Annotated[
-        Path, typer.Argument(help="A dictionary: a folder of example videos, or a table; or a trained recogniser.")
+        Path, typer.Argument(help="Dictionary (a folder of example videos, or a table), or a trained recogniser.")
     ],
-    start: Annotated[float | None, typer.Option("--from", help="In footage: seconds at which the sign begins.")] = None,
-    end: Annotated[float | None, typer.Option("--to", help="Seconds at which it ends.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many words, the best first.")] = 10,
-    plot: Annotated[Path | None, typer.Option(help="Draw it beside the best exemplars (.png, .svg, .pdf).")] = None,
+    start: Annotated[float | None, typer.Option("--from", help="In footage: start of the sign, in seconds.")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="In footage: end of the sign, in seconds.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of words to show.")] = 10,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot the sign beside the best exemplars (.png, .svg, .pdf).")
+    ] = None,
     json_lines: Json = False,
     encoder: EncoderName = None,
 ) -> None:
-    """Look an isolated sign up in a dictionary, or ask a recogniser: the words it may be, the best first.
+    """Say which words an isolated sign may be, by a dictionary or a recogniser, the best first.
 
     Example: signspot identify what-is-this.mp4 my-signs/ --top 5 --plot answer.png
     """

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.console import bar, count, log, print_line
+from signspot.cli.options import Workers
 
 
 class Published(StrEnum):
@@ -17,17 +18,17 @@ class Published(StrEnum):
 
 
 def import_corpus(
-    name: Annotated[Published, typer.Argument(help="Which corpus.")],
+    name: Annotated[Published, typer.Argument(help="Name of the corpus.")],
     source: Annotated[
         Path,
         typer.Argument(
-            help="As published: LSA64's 001_001_001.mp4 and so on, or WLASL_v0.3.json and videos/.",
+            help="The corpus as published: LSA64's 001_001_001.mp4 and so on, or WLASL_v0.3.json and videos/.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the .npz files; an interrupted run resumes there.")],
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. [default: all cores but one]")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the .npz files; an interrupted run resumes there.")],
+    workers: Workers = None,
 ) -> None:
-    """Estimate the landmarks of a corpus of isolated signs: signer_NN.npz of LSA64, wlasl_NN.npz of WLASL.
+    """Estimate the landmarks of a published corpus of isolated signs (into signer_NN.npz or wlasl_NN.npz).
 
     Example: signspot import lsa64 lsa64-videos/ --out lsa64/
     """

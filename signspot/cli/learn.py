@@ -21,27 +21,36 @@ class LabelsName(StrEnum):
 
 
 def learn(
-    corpus: Annotated[Path, typer.Argument(help="Videos or .pose files with subtitles beside them; labels help.")],
-    dictionary: Annotated[Path, typer.Option(help="Exemplars of words that the subtitles name.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; one that was stopped goes on.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="Folder of videos or .pose files with subtitles beside them; labels help.")
+    ],
+    dictionary: Annotated[Path, typer.Option(help="Dictionary with words of the subtitles.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; an interrupted run resumes there.")],
     labels: Annotated[
-        LabelsName, typer.Option(help="M: the corpus's labels where there are any, else by lips; or one, or none.")
+        LabelsName,
+        typer.Option(help="Labels M: given with the corpus, found on the lips, or none; auto: given, else lips."),
     ] = LabelsName.AUTO,
     encoder: EncoderName = None,
-    adapt_steps: Annotated[int, typer.Option(help="Steps of adaptation.")] = 150,
-    recogniser_steps: Annotated[int, typer.Option(help="Steps of each recogniser.")] = 400,
+    adapt_steps: Annotated[int, typer.Option(help="Number of adaptation steps.")] = 150,
+    recogniser_steps: Annotated[int, typer.Option(help="Number of training steps of each recogniser.")] = 400,
     recogniser: Annotated[
-        Path | None, typer.Option(help="A TOML file of the kind recogniser or rgb, instead of the steps.")
+        Path | None, typer.Option(help="TOML file of the kind recogniser or rgb, instead of --recogniser-steps.")
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Least score of D. [default: the encoder's]")] = None,
-    language: Annotated[str, typer.Option(help="Of the subtitles.")] = "en",
-    engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
-    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: 1; with Ray: all]")] = None,
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Minimum score of labels D, from 0 to 1. [default: the encoder's]")
+    ] = None,
+    language: Annotated[str, typer.Option(help="Language of the subtitles and words.")] = "en",
+    engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or a Ray cluster.")] = EngineName.LOCAL,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of parallel processes. [default: 1; ray: all cores of the cluster]")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Address of a running Ray cluster. [default: start one here]")
+    ] = None,
 ) -> None:
     """Close the loop of the paper: labels M, adaptation, labels D, recognisers on M, D and M + D, and one report.
 
-    Each stage is what mouth, adapt, annotate and train do, and is done again only where its input changed.
+    The stages are those of mouth, adapt, annotate and train. A stage is repeated only if its input changed.
 
     Example: signspot learn footage/ --dictionary my-signs/ --out learnt/
     """

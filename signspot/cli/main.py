@@ -148,7 +148,7 @@ def options(
     force: Force = False,
     no_pixels: NoPixels = False,
     no_cache: NoCache = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log more, and show tracebacks of errors.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,

@@ -23,19 +23,21 @@ from signspot.spotting.spot_options import SpotOptions
 def mine(
     word: Annotated[str, typer.Argument(help="A word of the dictionary.")],
     footage: Annotated[list[Path], typer.Argument(help="Videos, .pose files, tracks, or folders of them.")],
-    dictionary: Annotated[Path, typer.Option(help="With exemplars of the word.")],
+    dictionary: Annotated[Path, typer.Option(help="Dictionary with exemplars of the word.")],
     search: Annotated[SpotOptions, Fields.of("false_alarms_per_hour")],
-    most: Annotated[int, typer.Option(min=1, help="How many new exemplars.")] = 20,
-    diversity: Annotated[float, typer.Option(help="0: the best scores alone; 1: the most different alone.")] = 0.3,
+    most: Annotated[int, typer.Option(min=1, help="Maximum number of new exemplars.")] = 20,
+    diversity: Annotated[
+        float, typer.Option(help="Weight of being different, from 0 (only the score counts) to 1.")
+    ] = 0.3,
     out: Out = None,
-    clips: Annotated[Path | None, typer.Option(help="New folder: the clips, as a dictionary.")] = None,
+    clips: Annotated[Path | None, typer.Option(help="New folder for the clips, which is a dictionary.")] = None,
     html: Html = None,
     json_lines: Json = False,
     encoder: EncoderName = None,
 ) -> None:
     """Find new exemplars of a word in unlabelled footage: the best first, and different from each other.
 
-    Look at them before you add them to a dictionary: some are false. A page (--html) needs the clips (--clips).
+    Look at them before you add them to a dictionary: some are wrong. --html needs --clips.
 
     Example: signspot mine friend footage/ --dictionary my-signs/ --clips friend-new/ --out friend.eaf
     """

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="A shipped encoder's name, or a file. None: list all.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a shipped encoder, or a file. [default: list all]")
+    ] = None,
     as_json: Json = False,
     export: Annotated[
         Path | None,
-        typer.Option(help="Folder to write it to as Hugging Face lays it out; --encoder takes such a folder."),
+        typer.Option(help="Write the encoder to a folder in Hugging Face's layout, which --encoder can read."),
     ] = None,
 ) -> None:
     """List the shipped encoders, or show the card of one.

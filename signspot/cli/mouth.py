@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signspot.cli.console import bar, claim_outputs, count, log, open_outputs, print_spottings
-from signspot.cli.options import Json, settings
+from signspot.cli.options import Json, Out, settings
 
 if TYPE_CHECKING:
     from signspot.mouthing.mouthing_spotter import MouthingSpotter
@@ -17,32 +17,32 @@ _PADDING = 4.0  # seconds searched before and after each subtitle (Sec. 4.5)
 
 
 def mouth(
-    video: Annotated[Path, typer.Argument(help="A video or a .pose file with the signer's face.")],
-    subtitles: Annotated[Path | None, typer.Option(help="Its subtitles. [default: the file of the same name]")] = None,
+    video: Annotated[Path, typer.Argument(help="Video or .pose file with the signer's face.")],
+    subtitles: Annotated[
+        Path | None, typer.Option(help="Subtitles of the video. [default: the file of the same name]")
+    ] = None,
     words: Annotated[
         list[str] | None,
         typer.Option("--word", help="A word to look for; repeatable. [default: those of the subtitles]"),
     ] = None,
     words_from: Annotated[Path | None, typer.Option(help="A file of words to look for, one per line.")] = None,
-    threshold: Annotated[float, typer.Option(help="Least probability of a peak, in [0, 1].")] = 0.5,
+    threshold: Annotated[float, typer.Option(help="Minimum probability of a peak, from 0 to 1.")] = 0.5,
     word_threshold: Annotated[
-        float, typer.Option(help="Keep a word only where one of its peaks reaches this; the paper's vocabulary: 0.8.")
+        float, typer.Option(help="Keep only words with a peak of this probability or more (the paper's: 0.8).")
     ] = 0.0,
-    language: Annotated[str, typer.Option(help="Language of the words and the subtitles.")] = "en",
+    language: Annotated[str, typer.Option(help="Language of the subtitles and words.")] = "en",
     model: Annotated[
         str | None,
-        typer.Option(help="A mouthing spotter. [default: mouthing-video; of synthetic landmarks mouthing-synthetic]"),
+        typer.Option(help="Name or file of the mouthing spotter. [default: a shipped one]"),
     ] = None,
-    out: Annotated[
-        list[Path] | None, typer.Option(help="Write spottings: .bobsl.json .eaf .vtt .csv .jsonl …; repeatable.")
-    ] = None,
-    labels: Annotated[Path | None, typer.Option(help="Write labels for training (.jsonl).")] = None,
+    out: Out = None,
+    labels: Annotated[Path | None, typer.Option(help="Write the spottings as training labels (.jsonl).")] = None,
     json_lines: Json = False,
 ) -> None:
-    """Find the words of subtitles on the signer's lips: whether and where each is mouthed.
+    """Find where the words of subtitles are mouthed.
 
-    The time of a spotting marks the end of the sign. The shipped spotter has seen no real lips: check what it finds.
-    A whole corpus is searched by annotate --source mouthing.
+    The time of a spotting is the end of the sign. The shipped spotters have learned from synthetic lips only: check
+    what they find. To search a whole corpus, use annotate --source mouthing.
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """

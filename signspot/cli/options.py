@@ -74,22 +74,23 @@ EstimatorName = Annotated[
         help="mediapipe, mediapipe-lips or openvino.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace your files, too; backups are kept.")]
-NoPixels = Annotated[bool, typer.Option("--no-pixels", help="Write no frame that shows people.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do without the cache folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace your own files, too; backups are kept.")]
+NoPixels = Annotated[bool, typer.Option("--no-pixels", help="Write no images of people.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not use the cache folder.")]
 
 # Of several commands
-Out = Annotated[list[Path] | None, typer.Option("--out", help="Write spottings: .eaf .vtt .csv .jsonl …; repeatable.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, a line for each of several results.")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page (.html).")]
-EncoderName = Annotated[
-    str | None, typer.Option("--encoder", help="Name or file of an encoder. [default: the shipped one]")
+Out = Annotated[
+    list[Path] | None,
+    typer.Option("--out", help="Write the spottings to a file (.eaf, .vtt, .csv, .jsonl …); repeatable."),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained web page (.html).")]
+EncoderName = Annotated[str | None, typer.Option("--encoder", help="Name or file of the encoder. [default: landmark]")]
 Confirmed = Annotated[
     Path | None,
     typer.Option(
         "--confirmed",
-        help="Spottings that a person looked at (.csv, .eaf …): all but refused ones are further examples.",
+        help="File of checked spottings (.csv, .eaf …). All but the rejected ones serve as further exemplars.",
     ),
 ]
 Workers = Annotated[
@@ -97,7 +98,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes that estimate landmarks; a long video is shared by them. [default: all cores but one]",
+        help="Number of processes for landmark estimation. [default: all cores but one]",
         show_default=False,
     ),
 ]

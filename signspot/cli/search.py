@@ -33,23 +33,23 @@ from signspot.spotting.spot_options import SpotOptions
 
 @derive_options
 def search(
-    archive: Annotated[Path, typer.Argument(help="A folder of tracks, as `signspot embed` makes them.")],
+    archive: Annotated[Path, typer.Argument(help="Folder of tracks, as `signspot embed` makes them.")],
     options: Annotated[SpotOptions, Fields.of("threshold", "false_alarms_per_hour", "compete", "top")],
     word: Annotated[list[str] | None, typer.Argument(help="Words of the dictionary.")] = None,
-    dictionary: Annotated[Path | None, typer.Option(help="With exemplars of the words.")] = None,
-    clip: Annotated[Path | None, typer.Option(help="A clip of the sign, instead of words.")] = None,
-    also: Annotated[list[Path] | None, typer.Option(help="A further folder of tracks; repeatable.")] = None,
+    dictionary: Annotated[Path | None, typer.Option(help="Dictionary with exemplars of the words.")] = None,
+    clip: Annotated[Path | None, typer.Option(help="Clip of the sign, instead of words.")] = None,
+    also: Annotated[list[Path] | None, typer.Option(help="Further folder of tracks; repeatable.")] = None,
     confirmed: Confirmed = None,
-    add: Annotated[list[Path] | None, typer.Option(help="A video to embed into the archive first; repeatable.")] = None,
+    add: Annotated[list[Path] | None, typer.Option(help="Video to embed into the archive first; repeatable.")] = None,
     out: Out = None,
     html: Html = None,
     json_lines: Json = False,
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Search an archive for words or for a clip: in each video that is searched, what `signspot spot` finds there.
+    """Search an archive for words or for a clip, as `signspot spot` searches each of its videos.
 
-    Of more than 100 videos, the 100 that are nearest to each word are searched. --top counts in all videos together.
+    Of more than 100 videos, only the 100 nearest to each word are searched. --top counts over all videos.
 
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """

@@ -10,34 +10,34 @@ from signspot.cli.options import EncoderName, settings
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(help="A folder of videos, dictionaries and annotation runs.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of videos, dictionaries and annotation runs.")],
     dictionary: Annotated[
-        list[Path] | None, typer.Option(help="A dictionary that lies elsewhere; repeatable. It is not changed.")
+        list[Path] | None, typer.Option(help="Dictionary outside of the folder, which is only read; repeatable.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to bind; any but loopback needs a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8321,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8321,
     name: Annotated[
-        list[str] | None, typer.Option(help="A host name by which people reach this machine; repeatable.")
+        list[str] | None, typer.Option(help="Host name by which people reach this machine; repeatable.")
     ] = None,
-    token: Annotated[bool, typer.Option("--token", help="Ask for a token on this machine, too.")] = False,
+    token: Annotated[bool, typer.Option("--token", help="Require a token on this machine, too.")] = False,
     database: Annotated[
-        str | None, typer.Option(help="postgresql://… [default: a SQLite file in the folder's .signspot]")
+        str | None, typer.Option(help="Database (postgresql://…). [default: a SQLite file in .signspot]")
     ] = None,
-    upload_limit: Annotated[int, typer.Option(min=1, help="Megabytes of one upload, at most.")] = 4000,
+    upload_limit: Annotated[int, typer.Option(min=1, help="Maximum size of an upload, in megabytes.")] = 4000,
     encoder: EncoderName = None,
     holistic: Annotated[
         Path | None,
-        typer.Option(help="npm's package @mediapipe/holistic, unpacked: the sign page estimates."),
+        typer.Option(help="Unpacked npm package @mediapipe/holistic: the sign page estimates landmarks itself."),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Open the workbench: see, search, sign and verify in the browser.
 
-    It answers this machine only, unless another --host is given. Then each role (own, verify, look) has an address with
-    a token of its own, printed once. Uploads, decisions and jobs stay in the folder; Ctrl-C ends the server, and a job
-    that was running goes on with the next start. With --no-pixels skeletons replace videos and thumbnails, no video
-    is accepted, and thumbnails of earlier servers are removed. With --holistic the frames of a recorded sign do not
-    leave the page: it estimates their landmarks and sends these.
+    The server answers this machine only, unless another --host is given. Then each role (own, verify, look) has an
+    address with a token of its own, printed once. Uploads, decisions and jobs stay in the folder. Ctrl-C ends the
+    server; the next start continues a running job. With --no-pixels, skeletons replace videos and thumbnails, no video
+    is accepted, and earlier thumbnails are removed. With --holistic, frames of a recorded sign do not leave the page;
+    only their landmarks are sent.
 
     Example: signspot serve my-videos/ --open
     """

@@ -41,7 +41,7 @@ def spot(
         typer.Argument(
             metavar="VIDEO... SIGNS [WORD]...",
             help="Videos, .pose files, tracks or folders of them; then a dictionary (a folder of example videos, a "
-            "table, or one example video); then words to look for, all of the dictionary when none is named.",
+            "table, or one example video); then the words to look for (none: all of the dictionary).",
         ),
     ],
     options: Annotated[
@@ -49,32 +49,32 @@ def spot(
         Fields.of("threshold", "false_alarms_per_hour", "match", "stride", "refine", "compete", "top", "mirror"),
     ],
     dictionary: Annotated[
-        Path | None, typer.Option(help="The dictionary; then all paths are videos to search, the rest words.")
+        Path | None, typer.Option(help="The dictionary; the arguments are then videos and words only.")
     ] = None,
     subtitles: Annotated[
-        Path | None, typer.Option(help="Of the video (.vtt, .srt, .ttml): look for their words, near each subtitle.")
+        Path | None, typer.Option(help="Subtitles of the video (.vtt, .srt, .ttml): look for their words near each.")
     ] = None,
-    padding: Annotated[float, typer.Option(help="With --subtitles: seconds searched before and after each.")] = 4.0,
-    start: Annotated[float, typer.Option("--from", help="With --subtitles: seconds at which to begin.")] = 0.0,
-    end: Annotated[float, typer.Option("--to", help="With --subtitles: seconds at which to end.")] = float("inf"),
+    padding: Annotated[float, typer.Option(help="With --subtitles: seconds to search before and after each.")] = 4.0,
+    start: Annotated[float, typer.Option("--from", help="With --subtitles: start time in seconds.")] = 0.0,
+    end: Annotated[float, typer.Option("--to", help="With --subtitles: end time in seconds.")] = float("inf"),
     confirmed: Confirmed = None,
     mouthing: Annotated[
-        bool, typer.Option("--mouthing", help="Read the lips at each spotting: is its word mouthed there, too?")
+        bool, typer.Option("--mouthing", help="Check on the lips whether the word of each spotting is mouthed.")
     ] = False,
-    language: Annotated[str, typer.Option(help="Of the subtitles and of mouthed words.")] = "en",
+    language: Annotated[str, typer.Option(help="Language of the subtitles and words.")] = "en",
     out: Out = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw score over time; with --subtitles, half a minute (.png, .svg, .pdf).")
+        Path | None, typer.Option(help="Plot the score over time (.png, .svg, .pdf); with --subtitles, of 30 seconds.")
     ] = None,
     video_out: Annotated[
-        Path | None, typer.Option(help="Write a video: the input beside the moving curve (.mp4).")
+        Path | None, typer.Option(help="Write a video of the input with the moving curve (.mp4).")
     ] = None,
     html: Html = None,
     json_lines: Json = False,
     encoder: EncoderName = None,
     workers: Workers = None,
 ) -> None:
-    """Find signs in videos; with --subtitles, all words of the subtitles on one timeline.
+    """Find signs in videos. With --subtitles, look for each word of the subtitles near where it is said.
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """

@@ -10,7 +10,7 @@ import typer
 from signspot.cli.console import bar, count, open_outputs, print_line
 
 T = TypeVar("T")
-app = typer.Typer(help="Seeded synthetic signing with exact truth.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Make synthetic signing with exact truth.", no_args_is_help=True, rich_markup_mode=None)
 
 
 class Kind(StrEnum):
@@ -23,25 +23,27 @@ class Kind(StrEnum):
 
 @app.command("make")
 def make(
-    out: Annotated[Path, typer.Argument(help="A new folder, or one that an earlier run has begun.")],
+    out: Annotated[Path, typer.Argument(help="New folder, or that of an interrupted run.")],
     kind: Annotated[
-        Kind, typer.Option(help="A corpus; isolated signs, to train frame codes on; or lips, to train mouthing on.")
+        Kind, typer.Option(help="A corpus, isolated signs to train frame codes on, or lips to train mouthing on.")
     ] = Kind.CORPUS,
-    words: Annotated[int | None, typer.Option(help="Of a corpus: words of the dictionary. [default: 1064]")] = None,
-    hours: Annotated[float | None, typer.Option(help="Of a corpus: hours of signing. [default: 2]")] = None,
-    render: Annotated[bool, typer.Option("--render", help="Of a corpus: .mp4 videos, too.")] = False,
-    size: Annotated[str | None, typer.Option(help="With --render: pixels of the image. [default: 320x240]")] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same files.")] = None,
+    words: Annotated[int | None, typer.Option(help="Corpus: number of words. [default: 1064]")] = None,
+    hours: Annotated[float | None, typer.Option(help="Corpus: hours of signing. [default: 2]")] = None,
+    render: Annotated[bool, typer.Option("--render", help="Corpus: render .mp4 videos, too.")] = False,
+    size: Annotated[str | None, typer.Option(help="With --render: image size in pixels. [default: 320x240]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Another size or difficulty, as knobs.noise=0; repeatable."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Set another size or difficulty, such as knobs.noise=0; repeatable."
+        ),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that work at once.")] = 1,
+    workers: Annotated[int, typer.Option(help="Number of processes.")] = 1,
 ) -> None:
     """Make a corpus: a dictionary, continuous videos, subtitles, mouthing labels, exact truth and splits.
 
-    Of the kind signs: landmarks of isolated signs. Of the kind lips: landmarks of people who mouth any English words.
-    An unknown key of --set names all that there are.
+    With --kind signs: landmarks of isolated signs. With --kind lips: landmarks of people who mouth English words.
+    --set with an unknown key lists all keys.
 
     Example: signspot synthetic make corpus/ --words 200 --hours 1 --set knobs.noise=0 --workers 2
     """
@@ -104,7 +106,7 @@ def read_size(text: str | None) -> list[int] | None:
 @app.command("show")
 def show(
     word: Annotated[str, typer.Argument(help="A word of the synthetic language.")],
-    out: Annotated[Path, typer.Option(help="The page (.html).")] = Path("synthetic-show.html"),
+    out: Annotated[Path, typer.Option(help="File of the page (.html).")] = Path("synthetic-show.html"),
     seed: Annotated[int, typer.Option(help="Seed of the language.")] = 7,
 ) -> None:
     """Show a word's signs, and sentences with glosses and subtitles, on a page with videos.

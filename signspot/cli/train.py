@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/landmark.toml.")],
+    config: Annotated[Path, typer.Argument(help="TOML file, such as configs/landmark.toml.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; an interrupted run resumes there.")] = Path("runs"),
     corpus: Annotated[
-        Path | None, typer.Option(help="What to learn from: all kinds but frame_codes and warping need one.")
+        Path | None, typer.Option(help="Corpus to learn from; all kinds but frame_codes and warping need one.")
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="Name or file of an encoder: the trunk to freeze, or to start from.")
+        str | None, typer.Option(help="Name or file of the encoder whose trunk is frozen, or trained further.")
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(help="Folder of trunk features or pictures, to share by runs. [default: in --out]")
+        Path | None, typer.Option(help="Folder of trunk features or images that runs can share. [default: in --out]")
     ] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=FOLDER: a folder of a source of frame codes, instead of the config's; repeatable."),
+        typer.Option(help="NAME=FOLDER: folder of a source of frame_codes, instead of the config's; repeatable."),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that make batches of frame_codes and rgb.")] = 1,
+    workers: Annotated[int, typer.Option(help="Number of processes that make batches (frame_codes and rgb).")] = 1,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A value instead of the configuration's; repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Replace a value of the configuration; repeatable."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Prepare the data, print configuration, sizes and time of a step, end.")
+        bool, typer.Option("--dry-run", help="Print the configuration, sizes and the time of a step; do not train.")
     ] = False,
 ) -> None:
-    """Train an encoder; Ctrl-C saves the state, and the same command resumes.
+    """Train an encoder. Ctrl-C saves the state, and the same command resumes.
 
-    The key `kind` of the configuration says what: "frame_codes" is a coder of landmarks whose codes are aligned, as
-    the shipped encoders are, "warping" the same without learning, "embedding" an MLP on a frozen trunk, "rgb" a trunk
-    that sees pixels, "recogniser" a classifier of words, "mouthing" a spotter of mouthed words. Several processes,
-    one a GPU with --device cuda, share the work:
+    The key `kind` of the configuration says what is trained: "frame_codes", a coder of landmarks like the shipped
+    encoders; "warping", the same without learning; "embedding", an MLP on a frozen trunk; "rgb", a trunk that sees
+    pixels; "recogniser", a classifier of words; "mouthing", a spotter of mouthed words. Several processes can share
+    the work, one per GPU with --device cuda:
     torchrun --standalone --nproc-per-node 4 -m signspot train …
 
     Example: signspot train configs/embedding.toml --corpus corpus/ --out runs/embedding

@@ -14,19 +14,20 @@ def variants(
     word: Annotated[str, typer.Argument(help="A word of the dictionary.")],
     dictionary: Annotated[Path, typer.Argument(help="A dictionary with several exemplars of the word.")],
     footage: Annotated[
-        list[Path] | None, typer.Option(help="A video, .pose file or track: which variant is used there? Repeatable.")
+        list[Path] | None,
+        typer.Option(help="Video, .pose file or track in which to look for the variants; repeatable."),
     ] = None,
     same: Annotated[
         float | None, typer.Option(help="Largest cost within a variant, relative to that between words.")
     ] = None,
     html: Html = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the costs between exemplars (.png, .svg, .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the costs between exemplars (.png, .svg, .pdf).")] = None,
     as_json: Json = False,
     encoder: EncoderName = None,
 ) -> None:
     """Group the exemplars of a word into variants, and say which is used where and by whom.
 
-    How many variants there are follows from what it costs to align the exemplars.
+    The number of variants follows from the cost of aligning the exemplars.
 
     Example: signspot dictionary variants friend my-signs/ --footage news.mp4 --html friend.html
     """

@@ -23,23 +23,29 @@ _BREAKS = 3  # breaks of a stream that are reported as they come; further ones o
 
 
 def wake(
-    source: Annotated[str, typer.Argument(help="A video, a .pose file, or camera:0 for the first camera.")],
-    sign: Annotated[list[Path], typer.Option(help="A recording of the sign, by whoever will make it; repeatable.")],
+    source: Annotated[str, typer.Argument(help="Video, .pose file, or camera:0 for the first camera.")],
+    sign: Annotated[list[Path], typer.Option(help="Recording of the sign by the person who will make it; repeatable.")],
     background: Annotated[
         list[Path] | None,
-        typer.Option(help="Video of whatever else goes on before the camera; repeatable. It sets the threshold."),
+        typer.Option(
+            help="Video of everything else that happens before the camera, which sets the threshold; repeatable."
+        ),
     ] = None,
     dictionary: Annotated[
         Path | None,
-        typer.Option(help="Signs that may be made before the camera: those near to the sign are told from it."),
+        typer.Option(help="Dictionary of signs that may be made before the camera; the nearest become negatives."),
     ] = None,
-    word: Annotated[str | None, typer.Option(help="Of the sign, where the dictionary has it: no negative.")] = None,
-    rate: Annotated[float, typer.Option("--false-alarms-per-hour", help="Allowed on the background.")] = 1.0,
-    threshold: Annotated[float | None, typer.Option(help="Least score, instead of the measured one.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Of a file: draw score over time with the events.")] = None,
+    word: Annotated[
+        str | None, typer.Option(help="Word of the sign in the dictionary, which is then no negative.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option("--false-alarms-per-hour", help="Allowed false alarms per hour of background.")
+    ] = 1.0,
+    threshold: Annotated[float | None, typer.Option(help="Minimum score, instead of the measured one.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="For a file: plot the score over time with the events.")] = None,
     encoder: EncoderName = None,
 ) -> None:
-    """Wait for a sign in a stream; each event is one line of JSON, as soon as it is sure.
+    """Wait for a sign in a stream. Each event is printed as one line of JSON as soon as it is sure.
 
     Example: signspot wake camera:0 --sign me-1.mp4 --sign me-2.mp4 --sign me-3.mp4 --background desk.mp4
     """

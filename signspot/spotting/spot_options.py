@@ -15,20 +15,20 @@ class SpotOptions:
     """Options of spotting. `help` in a field's metadata is the text that the command line shows."""
 
     threshold: float | None = field(
-        default=None, metadata={"help": "Least score, in [0, 1]. [default: chosen from decoys, or the encoder's]"}
+        default=None, metadata={"help": "Minimum score, from 0 to 1. [default: set by decoys, or the encoder's]"}
     )
     false_alarms_per_hour: float | None = field(
-        default=None, metadata={"help": "False alarms per hour and word that the threshold allows."}
+        default=None, metadata={"help": "Allowed false alarms per hour and word, instead of a threshold."}
     )
     match: MatchBy = field(
         default="auto",
         metadata={
-            "help": "Align frame by frame where the encoder can, or compare embeddings of windows (the paper's)."
+            "help": "Align frame codes, or compare window embeddings as in the paper; auto: align where possible."
         },
     )
     stride: int = field(default=1, metadata={"help": "Frames between two windows."})
     refine: bool = field(
-        default=False, metadata={"help": "With --stride above 1: embed again at stride 1 around candidates."}
+        default=False, metadata={"help": "With --stride above 1: embed again at stride 1 near candidates."}
     )
     margin: float = 0.1  # with refine: how far below the threshold a coarse peak still is a candidate
     overlap: float = field(
@@ -37,11 +37,13 @@ class SpotOptions:
     compete: bool | None = field(
         default=None,
         metadata={
-            "help": "Of spottings of several words that overlap, only the best one. [default: yes, unless a threshold "
-            "or a rate is given]"
+            "help": "Keep only the best of overlapping spottings of different words. [default: yes, unless a "
+            "threshold or a false-alarm rate is given]"
         },
     )
-    top: int | None = field(default=None, metadata={"help": "The best N spottings of each word. [default: all]"})
+    top: int | None = field(
+        default=None, metadata={"help": "Keep only the best N spottings of each word. [default: all]"}
+    )
     mirror: bool = field(
         default=True, metadata={"help": "Also compare with mirrored exemplars, for left-handed signers."}
     )
