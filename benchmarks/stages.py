@@ -10,9 +10,9 @@ from benchmarks.isolation import rate
 from benchmarks.material import landmark_encoder, random_gallery, repeat_landmarks
 from signspot.embedding import inputs
 from signspot.embedding.windows import SourceEmbedder, embed
-from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
 from signspot.landmarks.features import FeatureStream
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.video_estimation import MAX_SIDE, stream_landmarks
 from signspot.spotting.spotter import Spotter
 from signspot.types import Grid, Track
 from signspot.video.reader import Video, open_video

@@ -25,10 +25,10 @@ from experiments.lsp.corpora import join
 from experiments.markdown import head, row
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.evaluation.streams import Stream, StreamMaterial, material_of_corpus, measure_streams
-from signspot.landmarks.estimate import MAX_SIDE
 from signspot.landmarks.estimators import Estimator, HolisticEstimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.openvino_estimator import EXACT, OpenVinoEstimator
+from signspot.landmarks.video_estimation import MAX_SIDE
 from signspot.spotting.spotter import load
 from signspot.types import Segment
 from signspot.video.reader import Frame, open_video

@@ -14,10 +14,10 @@ from .errors import UnknownWordError as UnknownWordError
 from .errors import VideoError as VideoError
 from .formats.formats import read_spottings as read_spottings
 from .formats.formats import write as write
-from .landmarks.estimate import estimate_landmarks as estimate_landmarks
 from .landmarks.landmarks import Landmarks as Landmarks
 from .landmarks.pose_file import open_landmarks as open_landmarks
 from .landmarks.pose_file import write_landmarks as write_landmarks
+from .landmarks.video_estimation import estimate_landmarks as estimate_landmarks
 from .models.encoder import Encoder as Encoder
 from .spotting.spot_options import SpotOptions as SpotOptions
 from .spotting.spotter import Spotter as Spotter

@@ -17,7 +17,7 @@ from signspot.io.files import atomic_write
 from signspot.io.processes import results, run_each
 from signspot.io.progress import Progress
 from signspot.landmarks.cache import default_cache
-from signspot.landmarks.estimate import PoseJob, estimate_files
+from signspot.landmarks.video_estimation import PoseJob, estimate_files
 from signspot.plots.curves import view_of
 from signspot.plots.plot import plot
 from signspot.plots.result_page import report

@@ -24,10 +24,10 @@ from signspot.embedding.inputs import Source, is_pose_file
 from signspot.embedding.windows import on_device
 from signspot.errors import OptionsError
 from signspot.landmarks.cache import Cache
-from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.features import CONTEXT, features
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
 from signspot.landmarks.pose_file import stream_pose_file
+from signspot.landmarks.video_estimation import stream_landmarks
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import COLOURS

@@ -83,8 +83,8 @@ def _landmarks(video: str) -> "Landmarks":
     from signspot.embedding.inputs import is_pose_file
     from signspot.errors import OptionsError
     from signspot.landmarks.cache import default_cache
-    from signspot.landmarks.estimate import estimate_landmarks
     from signspot.landmarks.pose_file import open_landmarks
+    from signspot.landmarks.video_estimation import estimate_landmarks
 
     if not Path(video).is_file():
         raise OptionsError(f"hands are looked for in the video, and there is no file {video}. Put it where it was")

@@ -114,8 +114,8 @@ def _record_take(camera: str, frames: "Iterator[Frame]", path: Path, what: tuple
         LandmarksError: no signing is seen in three takes.
     """
     from signspot.errors import LandmarksError
-    from signspot.landmarks.estimate import estimate_landmarks
     from signspot.landmarks.signing import check_signing
+    from signspot.landmarks.video_estimation import estimate_landmarks
     from signspot.video.camera import is_camera, record, skip
 
     name, seconds = what

@@ -109,7 +109,7 @@ def _open_source(source: Path, tiers: "Sequence[str]", video: Path | None) -> "D
 def _estimate_whole_videos(dictionary: "Dictionary", cache: Path) -> None:
     """Estimate the landmarks of videos of which most is exemplars; those of the exemplars are cut out of them."""
     from signspot.dictionary.cutting import videos_to_estimate
-    from signspot.landmarks.estimate import estimate_landmarks
+    from signspot.landmarks.video_estimation import estimate_landmarks
 
     for video in videos_to_estimate(dictionary.exemplars, cache):
         with bar(str(video), "frames") as progress:
@@ -118,8 +118,8 @@ def _estimate_whole_videos(dictionary: "Dictionary", cache: Path) -> None:
 
 def _write_landmarks(video: Path, target: Path) -> None:
     from signspot.landmarks.cache import default_cache
-    from signspot.landmarks.estimate import estimate_landmarks
     from signspot.landmarks.pose_file import write_landmarks
+    from signspot.landmarks.video_estimation import estimate_landmarks
 
     write_landmarks(estimate_landmarks(video, cache=default_cache()), target)
 

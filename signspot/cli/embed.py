@@ -125,8 +125,8 @@ def _save_landmarks(shard: "Shard", sources: Sequence[Path], out: Path, fps: flo
     from signspot.errors import OptionsError, SignspotError
     from signspot.io.files import names_apart
     from signspot.landmarks.cache import default_cache
-    from signspot.landmarks.estimate import PoseJob, estimate_files
     from signspot.landmarks.pose_file import is_finished
+    from signspot.landmarks.video_estimation import PoseJob, estimate_files
 
     if not 0 < fps <= 1000:
         raise OptionsError(f"frames per second must be above 0 and at most 1000; got {fps:g}")

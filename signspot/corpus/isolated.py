@@ -22,9 +22,9 @@ from signspot.errors import FormatError, SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
 from signspot.landmarks.cache import default_cache
-from signspot.landmarks.estimate import PoseJob, estimate_files, estimate_landmarks
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.video_estimation import PoseJob, estimate_files, estimate_landmarks
 from signspot.types import Segment
 from signspot.video import MEDIA_SUFFIXES
 

@@ -28,9 +28,9 @@ from signspot.io.checks import check_list, check_span, check_text, check_time, p
 from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
-from signspot.landmarks.estimate import PoseJob, estimate_files
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.video_estimation import PoseJob, estimate_files
 from signspot.types import Exemplar, Segment
 from signspot.video import MEDIA_SUFFIXES
 from signspot.video.reader import open_video

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from signspot.errors import EmptyVideoError, VideoError
 from signspot.landmarks.cache import CacheEntry
-from signspot.landmarks.estimate import estimate_landmarks, estimation_version, has_landmarks
 from signspot.landmarks.estimators import usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.video_estimation import estimate_landmarks, estimation_version, has_landmarks
 from signspot.types import Exemplar, Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter

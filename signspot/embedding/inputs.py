@@ -16,11 +16,11 @@ from signspot.corpus.corpus import CorpusVideo
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.io.files import content_digest
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks, stream_landmarks
 from signspot.landmarks.features import WRISTS, FeatureStream, at_positions, features, frames_at, motion_time
 from signspot.landmarks.landmarks import Landmarks, resample_stream
 from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
+from signspot.landmarks.video_estimation import MAX_SIDE, estimate_landmarks, stream_landmarks
 from signspot.models.encoder import Contract, Kind
 from signspot.types import Segment
 from signspot.video.clips import squash_and_crop

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from signspot.errors import LandmarksError
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.estimate import MAX_SIDE, stream_landmarks
 from signspot.landmarks.estimators import lips_estimator
 from signspot.landmarks.landmarks import Landmarks, resample_stream
 from signspot.landmarks.pose_file import stream_pose_file
+from signspot.landmarks.video_estimation import MAX_SIDE, stream_landmarks
 from signspot.types import Segment
 from signspot.video.reader import open_video
 

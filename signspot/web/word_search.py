@@ -28,9 +28,9 @@ from signspot.errors import FormatError, OptionsError, OutputError, SandboxStart
 from signspot.formats.spotting_rows import TEXTS, to_row
 from signspot.io.files import content_digest
 from signspot.io.progress import silent
-from signspot.landmarks.estimate import has_landmarks
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import sign_segment
+from signspot.landmarks.video_estimation import has_landmarks
 from signspot.plots.curves import COLOURS
 from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.spot_options import SpotOptions

@@ -24,10 +24,10 @@ from signspot.errors import EmptyVideoError, FormatError, LandmarksError, Sandbo
 from signspot.io.checks import parse_json, quoted
 from signspot.io.progress import Progress, silent
 from signspot.io.sandbox import Limits, Sandbox
-from signspot.landmarks.estimate import MAX_SIDE, estimate_landmarks
 from signspot.landmarks.estimators import Tracker, join_frames
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.video_estimation import MAX_SIDE, estimate_landmarks
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Exemplar, Segment

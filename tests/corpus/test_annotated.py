@@ -11,10 +11,10 @@ from signspot.dictionary.build import build_dictionary
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError
 from signspot.landmarks.cache import CacheEntry
-from signspot.landmarks.estimate import estimation_version, has_landmarks
 from signspot.landmarks.estimators import usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.video_estimation import estimation_version, has_landmarks
 from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video

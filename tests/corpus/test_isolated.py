@@ -11,9 +11,9 @@ import pytest
 from signspot.corpus.isolated import UNKNOWN_FPS, pack, read_isolated
 from signspot.corpus.published import cut_out, import_lsa64, import_wlasl
 from signspot.errors import FormatError, SignspotError
-from signspot.landmarks.estimate import PoseJob
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
+from signspot.landmarks.video_estimation import PoseJob
 from signspot.types import Segment
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from signspot.errors import OptionsError
 from signspot.landmarks.cache import CacheEntry, clear_cache, describe_cache, limit, trim
-from signspot.landmarks.estimate import stream_landmarks
 from signspot.landmarks.landmarks import concatenate
 from signspot.landmarks.pose_file import as_stored, open_landmarks, write_landmarks
+from signspot.landmarks.video_estimation import stream_landmarks
 from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import write_video

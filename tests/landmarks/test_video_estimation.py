@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError, NoPersonError, NotAVideoError, OptionsError
-from signspot.landmarks.estimate import (
+from signspot.landmarks.estimators import MODELS, HolisticEstimator, find_models
+from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, concatenate
+from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.signing import check_signing
+from signspot.landmarks.video_estimation import (
     SECTION,
     PoseJob,
     estimate_files,
@@ -20,10 +24,6 @@ from signspot.landmarks.estimate import (
     plan_sections,
     stream_landmarks,
 )
-from signspot.landmarks.estimators import MODELS, HolisticEstimator, find_models
-from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, concatenate
-from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.landmarks.signing import check_signing
 from signspot.types import Segment
 from signspot.video.reader import Frame, open_video
 from signspot.video.writer import write_video
@@ -57,7 +57,7 @@ def test_a_segment_at_another_rate_streams_in_chunks(noise):
 
 
 def test_stderr_stays_empty(noise):
-    code = f"import signspot.landmarks.estimate as e; print(len(e.estimate_landmarks({str(noise)!r})))"
+    code = f"import signspot.landmarks.video_estimation as e; print(len(e.estimate_landmarks({str(noise)!r})))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (run.stdout, run.stderr) == ("12\n", "")
 
@@ -161,7 +161,7 @@ def test_a_drawn_signer_is_found_where_he_was_drawn(lsa64, tmp_path):
     drawn = lsa64(3)[155][1].resampled(25)[30:55]
     video = write_video(tmp_path / "drawn.mp4", render(drawn, make_appearance(4), (480, 360)), 25)
     code = (
-        "from signspot.landmarks.estimate import *; from signspot.landmarks.pose_file import write_landmarks;"
+        "from signspot.landmarks.video_estimation import *; from signspot.landmarks.pose_file import write_landmarks;"
         f"write_landmarks(estimate_landmarks({str(video)!r}), {str(tmp_path / 'seen.pose')!r})"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -253,7 +253,7 @@ def test_a_video_that_cannot_be_sought_is_read_once(
 def test_a_video_that_ends_before_it_announced(long_video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = read(long_video, 1)
     announced = plan_sections(200.0, FPS)
-    monkeypatch.setattr("signspot.landmarks.estimate.plan_sections", lambda duration, fps, segment: announced)
+    monkeypatch.setattr("signspot.landmarks.video_estimation.plan_sections", lambda duration, fps, segment: announced)
     assert len(announced) > SECONDS / SECTION + 1
     for workers in (1, 2):
         found = read(long_video, workers)
