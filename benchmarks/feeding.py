@@ -17,7 +17,7 @@ from benchmarks.isolation import Call, fastest, run, run_on
 from benchmarks.material import SEED, sign
 from benchmarks.rows import Comparison, against, rounded
 from benchmarks.sizes import Sizes
-from signspot.models.sign_encoder import SignEncoder
+from signspot.models.encoder_network import SignEncoder
 from signspot.training.configuration import Compute, Precision
 from signspot.training.loop import autocast, made_batches
 from signspot.training.rgb import RgbTask, initial_trunk

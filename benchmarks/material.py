@@ -102,8 +102,8 @@ def landmark_encoder() -> Encoder:
     import torch  # here: the memory of what needs no network is measured without it
 
     from signspot.models.checkpoints import load_encoder
+    from signspot.models.encoder_network import make_encoder
     from signspot.models.registry import build
-    from signspot.models.sign_encoder import make_encoder
 
     try:
         return load_encoder()

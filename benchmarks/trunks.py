@@ -7,10 +7,10 @@ from benchmarks.isolation import Call, fastest, run
 from benchmarks.material import landmark_encoder
 from benchmarks.rows import Comparison, against, at_least
 from benchmarks.sizes import Sizes
+from signspot.models.encoder_network import make_encoder
 from signspot.models.inception import I3D, WindowEmbedder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 
 _GROUP = "Windows"
 _DENSE_LEAST = 8.0

@@ -18,7 +18,7 @@ from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
-from signspot.models.sign_encoder import make_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
 from signspot.training.recogniser import RecogniserConfig, train_recogniser

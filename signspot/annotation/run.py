@@ -51,7 +51,7 @@ from signspot.io.progress import Stage, quiet
 from signspot.landmarks.cache import PARTS
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
-from signspot.models.sign_encoder import find_device
+from signspot.models.encoder_network import find_device
 from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.mouthing_spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
 from signspot.mouthing.visemes import query, visemes_of

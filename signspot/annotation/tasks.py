@@ -20,7 +20,7 @@ from signspot.errors import EncoderMismatchError, FormatError, SignspotError, Vi
 from signspot.io.checks import parse_json
 from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
-from signspot.models.sign_encoder import find_device
+from signspot.models.encoder_network import find_device
 from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
 from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.mouthing_spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks

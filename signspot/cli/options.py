@@ -39,7 +39,7 @@ def use_settings(chosen: Settings) -> None:
 def _check_device(name: str) -> str:
     """Refuse a device that is not there before anything is read or written; typer calls it."""
     if name != "cpu":
-        from signspot.models.sign_encoder import find_device
+        from signspot.models.encoder_network import find_device
 
         find_device(name)
     return name

@@ -22,8 +22,8 @@ from signspot.io.progress import Progress, silent
 from signspot.models.backends import Calibration
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Contract, Encoder
+from signspot.models.encoder_network import WindowFunction
 from signspot.models.frame_coder import stretched
-from signspot.models.sign_encoder import WindowFunction
 from signspot.types import Grid, Segment, Track, Windows
 from signspot.video.reader import open_video
 

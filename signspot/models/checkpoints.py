@@ -28,8 +28,8 @@ from signspot.errors import CheckpointError, OptionsError, SandboxLimitError, Un
 from signspot.io.files import atomic_write
 from signspot.io.sandbox import Limits, Sandbox
 from signspot.models.encoder import PUBLISHED, Built, Encoder, card_beside, find_weights, log_licence
+from signspot.models.encoder_network import SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import SignEncoder, content_hash, find_device, make_encoder
 
 _MEMORY = 4 << 30  # bytes for reading pickled weights, beyond what torch itself takes
 _SECONDS = 120.0  # for any file,

@@ -23,7 +23,7 @@ from signspot.version import VERSION
 if TYPE_CHECKING:
     import torch
 
-    from signspot.models.sign_encoder import SignEncoder
+    from signspot.models.encoder_network import SignEncoder
 
 Kind = Literal["rgb", "landmarks"]
 PUBLISHED = "model.safetensors"  # the weights in a folder as Hugging Face lays it out

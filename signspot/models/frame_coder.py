@@ -16,7 +16,7 @@ from torch.nn import functional
 from signspot.errors import OptionsError
 from signspot.models import landmark_geometry as geometry
 from signspot.models.encoder import Kind
-from signspot.models.sign_encoder import Examples, Trunk, WindowFunction
+from signspot.models.encoder_network import Examples, Trunk, WindowFunction
 
 SIGN_FRAMES = 16  # codes of an isolated sign
 PLAIN = geometry.RAISED_HANDS + geometry.HEADING  # numbers of a frame that the linear map sees

@@ -19,7 +19,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from signspot.errors import OptionsError
 from signspot.models.backends import TensorFunction
 from signspot.models.batch_norm import make_domain_specific
-from signspot.models.sign_encoder import Examples, Trunk, WindowFunction
+from signspot.models.encoder_network import Examples, Trunk, WindowFunction
 
 
 class ClassifierHead(nn.Module):

@@ -15,7 +15,7 @@ from signspot.errors import OptionsError
 from signspot.io.checks import check_numbers
 from signspot.models import landmark_geometry as geometry
 from signspot.models.batch_norm import make_domain_specific
-from signspot.models.sign_encoder import Examples, Trunk, WindowFunction
+from signspot.models.encoder_network import Examples, Trunk, WindowFunction
 
 Norm = Literal["layer", "batch"]
 

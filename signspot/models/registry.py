@@ -6,11 +6,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from signspot.errors import OptionsError
+from signspot.models.encoder_network import SignEncoder, Trunk
 from signspot.models.frame_coder import CoderOptions, FrameCoder
 from signspot.models.inception import I3D, S3D, I3DOptions, S3DOptions
 from signspot.models.landmark_trunk import LandmarkOptions, LandmarkTrunk
 from signspot.models.mlp import MlpOptions, build_mlp
-from signspot.models.sign_encoder import SignEncoder, Trunk
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ from signspot.models.checkpoints import (
     shapes,
 )
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import SignEncoder
 from signspot.models.inception import InceptionTrunk
 from signspot.models.registry import build
-from signspot.models.sign_encoder import SignEncoder
 from signspot.types import Segment
 
 FPS = 25.0

@@ -26,9 +26,9 @@ from signspot.io.progress import Progress, silent
 from signspot.losses.alignment import ClipEnds, clip_costs
 from signspot.losses.watch_read_lookup import BACKGROUND, Batch, watch_read_lookup
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, FrameCoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.matching import STEPS, warping_costs
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, SubtitledSegment, frame_range
 from signspot.training.distributed import ALONE, Group

@@ -19,7 +19,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from signspot.errors import OptionsError
-from signspot.models.sign_encoder import find_device
+from signspot.models.encoder_network import find_device
 
 _PATIENCE = timedelta(hours=12)  # one process may still make features while others wait for it
 

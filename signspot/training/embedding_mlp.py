@@ -18,9 +18,9 @@ from signspot.losses.watch_read_lookup import classification, info_nce, watch_lo
 from signspot.metrics.localisation import ClipRetrieval
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import find_device, make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.models.registry import build
-from signspot.models.sign_encoder import find_device, make_encoder
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
 from signspot.training.items import Item, find_training_subset, validation_labels

@@ -27,9 +27,9 @@ from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.landmarks.landmarks import Landmarks
 from signspot.losses.alignment import warping_cost
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.frame_coder import SIGN_FRAMES, CoderOptions, FrameCoder, describe
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.matching import warping_costs
 from signspot.training.configuration import Compute, plain_values
 from signspot.training.distributed import ALONE, Group

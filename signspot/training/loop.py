@@ -32,7 +32,7 @@ from torch.utils.data import DataLoader, Dataset
 from signspot.errors import CheckpointError, OptionsError
 from signspot.io.memory import give_back
 from signspot.io.progress import Progress, silent
-from signspot.models.sign_encoder import find_device
+from signspot.models.encoder_network import find_device
 from signspot.training.configuration import Compute
 from signspot.training.distributed import ALONE, Group, current_group, whole_batch_norm
 from signspot.training.run_folder import CPU, RunFolder

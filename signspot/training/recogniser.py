@@ -22,9 +22,9 @@ from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, Stage, quiet, silent
 from signspot.landmarks.features import VERSION as FEATURES_VERSION
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
+from signspot.models.encoder_network import SignEncoder
 from signspot.models.landmark_trunk import LandmarkOptions
 from signspot.models.registry import build
-from signspot.models.sign_encoder import SignEncoder
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import RecogniserScores, score_classifier, signs_to_test, taught_window
 from signspot.training.configuration import Compute, plain_values

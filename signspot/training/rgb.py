@@ -21,9 +21,9 @@ from signspot.losses.watch_read_lookup import classification
 from signspot.metrics.classification import ClassificationAccuracy
 from signspot.models.batch_norm import features_by_domain, reinitialise_batch_norm
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import SignEncoder, find_device, make_encoder
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
-from signspot.models.sign_encoder import SignEncoder, find_device, make_encoder
 from signspot.recognition.recogniser import VOCABULARY
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.items import find_training_subset, validation_labels

@@ -10,8 +10,8 @@ import torch
 from signspot.cli.main import run
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot_synthetic.body.motion import continuous, isolated
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.training import embedding_mlp
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once

@@ -15,8 +15,8 @@ from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.batch_norm import DomainBatchNorm
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.types import Exemplar
 
 SMALL = {"width": 32, "hand_width": 16, "part_width": 8, "last_width": 32}

@@ -10,8 +10,8 @@ from signspot.embedding.inputs import EstimateOptions
 from signspot.embedding.windows import embed
 from signspot.landmarks.estimators import Tracker
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.video.writer import write_video
 from signspot_synthetic.body.motion import isolated
 from signspot_synthetic.body.signers import Role, make_signer

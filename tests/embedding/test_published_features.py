@@ -10,8 +10,8 @@ from signspot.embedding.published_features import as_track, read_published
 from signspot.embedding.windows import embed_features
 from signspot.errors import EncoderMismatchError, FormatError
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 
 FEATURES = np.random.default_rng(0).normal(size=(40, 64)).astype(np.float16)
 

@@ -19,8 +19,8 @@ from signspot.errors import EmptyVideoError, NoHandsError, NoPersonError, Option
 from signspot.landmarks.features import CHANNELS, JOINTS, features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import SignEncoder, Trunk, make_encoder
 from signspot.models.mlp import UnitNorm
-from signspot.models.sign_encoder import SignEncoder, Trunk, make_encoder
 from signspot.types import Grid
 
 

@@ -15,8 +15,8 @@ from signspot.embedding.windows import embed, read_examples, refine
 from signspot.errors import OptionsError
 from signspot.models.backends import find_backend
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.video.writer import write_video
 
 SIDE = 32

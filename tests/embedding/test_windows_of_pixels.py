@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from signspot.embedding.windows import SourceEmbedder
 from signspot.errors import EmptyVideoError
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.types import Grid
 
 

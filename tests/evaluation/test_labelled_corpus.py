@@ -25,8 +25,8 @@ from signspot.evaluation.labelled_corpus import (
 )
 from signspot.metrics.detection import Detection
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult, TrackSearch

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from signspot.models.encoder_network import SignEncoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import SignEncoder
 
 MIXED = {
     "3b": (192, 64, 96, 128, 16, 32, 32),

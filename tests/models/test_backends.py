@@ -13,9 +13,9 @@ from signspot.errors import OptionsError
 from signspot.io import openvino
 from signspot.models import backends
 from signspot.models.backends import Backend, find_backend
+from signspot.models.encoder_network import find_device, make_encoder
 from signspot.models.inception import I3D, I3DOptions, WindowEmbedder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import find_device, make_encoder
 
 SIDE = 32
 STARTS = [*range(8), 12, 20]

@@ -28,8 +28,8 @@ from signspot.models.checkpoints import (
     without_wrappers,
 )
 from signspot.models.encoder import shipped
+from signspot.models.encoder_network import make_encoder
 from signspot.models.mlp import UnitNorm
-from signspot.models.sign_encoder import make_encoder
 from tests.fixtures.pickles import Touch, bombs, torch_zip
 
 SMALL = {"features": 32, "hand_width": 8, "part_width": 8, "width": 16, "last_width": 16, "hidden": 16, "dimension": 8}

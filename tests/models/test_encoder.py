@@ -9,8 +9,8 @@ import torch
 from signspot.errors import CheckpointError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import open_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 
 SMALL = {"codes": 8, "width": 0, "embedding": 4, "mlp": False}
 

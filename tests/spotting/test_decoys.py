@@ -11,8 +11,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.decoys import DecoySet, alignment_scale, decoys_of, score_calibration
 from signspot.spotting.matching import warping_costs
 from signspot.spotting.spotter import Spotter

@@ -9,8 +9,8 @@ from signspot.embedding.exemplars import Gallery
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.spotting.spotter import Spotter
 from signspot.training.adapters import AdapterChoice, Adapters, adapt_gallery, adapt_track, fold, frame_coder
 

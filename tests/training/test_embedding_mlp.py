@@ -17,9 +17,9 @@ from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.errors import OptionsError
 from signspot.losses.watch_read_lookup import Batch, info_nce, watch_lookup, watch_read_lookup
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, UnitNorm
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.training.configuration import Compute
 from signspot.training.embedding_mlp import (
     EmbeddingTask,

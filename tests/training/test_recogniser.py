@@ -11,8 +11,8 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import write_records
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.training.recogniser import RecogniserConfig, train_recogniser, train_recogniser_on_corpus
 from signspot.training.sign_clips import ClipOptions, LabelledSigns
 from signspot.types import Label

@@ -16,8 +16,8 @@ from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.recognition.recogniser import RgbRecogniser, load_recogniser
 from signspot.training.configuration import Compute
 from signspot.training.items import find_training_subset

@@ -12,9 +12,9 @@ from signspot.landmarks.features import features
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.signing import dominant_hand
 from signspot.models.encoder import Encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.training.trunk_features import BANK, trunk_features
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once

@@ -28,8 +28,8 @@ from signspot.errors import DictionaryError, StoreError
 from signspot.formats.formats import read_spottings, write
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import read_state, save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.types import Spotting
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus

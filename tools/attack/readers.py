@@ -40,8 +40,8 @@ from signspot.io.sandbox import Sandbox
 from signspot.io.text import read_word_list
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.checkpoints import load_encoder, save_encoder
+from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import make_encoder
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import Exemplar, Grid, LabelSource, Spotting, Track
 from signspot.words.match import Form

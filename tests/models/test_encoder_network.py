@@ -9,8 +9,8 @@ import torch
 from signspot.errors import OptionsError
 from signspot.models.batch_norm import DomainBatchNorm
 from signspot.models.encoder import Contract
+from signspot.models.encoder_network import content_hash, make_encoder
 from signspot.models.registry import build
-from signspot.models.sign_encoder import content_hash, make_encoder
 
 RGB, POINTS = (3, 16, 32, 32), (16, 69, 4)
 SUITE = {
