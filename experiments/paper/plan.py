@@ -31,9 +31,9 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.io.progress import Stage, quiet
 from signspot.models.encoder import Encoder
 from signspot.training.item_batches import EmbeddingConfig, ItemBatchOptions
+from signspot.training.landmark_clips import Augmentation, ClipOptions
 from signspot.training.recogniser import RecogniserConfig
 from signspot.training.rgb_clips import RgbConfig
-from signspot.training.sign_clips import Augmentation, ClipOptions
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.difficulty_knobs import Knobs
 

@@ -41,11 +41,11 @@ from signspot.recognition.scoring import (
 )
 from signspot.spotting.spotter import load
 from signspot.training.items import read_words
+from signspot.training.landmark_clips import Augmentation, ClipOptions, collect_signs
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.rgb import train_rgb_on_corpus
 from signspot.training.rgb_clips import RgbConfig
 from signspot.training.run_folder import Run
-from signspot.training.sign_clips import Augmentation, ClipOptions, collect_signs
 from signspot.types import Label, LabelSource, TimeMeaning
 from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.difficulty_knobs import Knobs

@@ -21,8 +21,8 @@ from signspot.models.encoder import Encoder
 from signspot.models.encoder_network import make_encoder
 from signspot.training.item_batches import EmbeddingConfig
 from signspot.training.items import Item, collect_items, read_words
+from signspot.training.landmark_clips import collect_signs
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
-from signspot.training.sign_clips import collect_signs
 from signspot.training.trunk_features import TrunkFeatures, trunk_features
 from signspot.types import Grid, Label
 from signspot_synthetic.corpus_plan import CorpusOptions, options_as_json

@@ -27,11 +27,11 @@ from signspot.io.progress import Stage
 from signspot.metrics.classification import ClassificationAccuracy
 from signspot.recognition.recogniser import Recogniser
 from signspot.recognition.scoring import score_classifier, signs_to_test
+from signspot.training.landmark_clips import ClipOptions, LabelledSigns, collect_signs
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.rgb import train_rgb_on_corpus
 from signspot.training.rgb_clips import Architecture, RgbAugmentation, RgbBatchOptions, RgbConfig
 from signspot.training.run_folder import Run
-from signspot.training.sign_clips import ClipOptions, LabelledSigns, collect_signs
 from signspot.types import Exemplar
 from signspot_synthetic.corpus_plan import CorpusOptions, options_as_json
 from signspot_synthetic.corpus_writer import GENERATOR_VERSION, make_corpus

@@ -40,11 +40,11 @@ from signspot.recognition.scoring import RecogniserScores
 from signspot.spotting.spotter import load
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions
+from signspot.training.landmark_clips import ClipOptions
 from signspot.training.recogniser import RecogniserConfig, score_recogniser, train_recogniser_on_corpus
 from signspot.training.rgb import train_rgb_on_corpus
 from signspot.training.rgb_clips import RgbConfig
 from signspot.training.run_folder import Run
-from signspot.training.sign_clips import ClipOptions
 from signspot.types import Label, LabelSource
 
 LabelsM = Literal["auto", "given", "lips", "none"]

@@ -29,9 +29,7 @@ from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import RecogniserScores, score_classifier, signs_to_test, taught_window
 from signspot.training.configuration import Compute, plain_values
 from signspot.training.items import validation_labels
-from signspot.training.loop import Schedule, Task, device_of, train
-from signspot.training.run_folder import CPU
-from signspot.training.sign_clips import (
+from signspot.training.landmark_clips import (
     Augmentation,
     ClipOptions,
     LabelledSigns,
@@ -39,6 +37,8 @@ from signspot.training.sign_clips import (
     SignFeatures,
     collect_signs,
 )
+from signspot.training.loop import Schedule, Task, device_of, train
+from signspot.training.run_folder import CPU
 from signspot.types import Exemplar, Label
 
 logger = logging.getLogger(__name__)

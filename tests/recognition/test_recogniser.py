@@ -13,8 +13,8 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, load_recogniser, save_recogniser
 from signspot.recognition.scoring import RecogniserScores
+from signspot.training.landmark_clips import ClipOptions
 from signspot.training.recogniser import RecogniserConfig, train_recogniser_on_corpus
-from signspot.training.sign_clips import ClipOptions
 from signspot.types import LabelSource, Segment
 from tests.fixtures.corpora import TINY
 from tests.fixtures.headers import with_card

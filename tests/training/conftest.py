@@ -11,6 +11,7 @@ from signspot.models.checkpoints import load_encoder
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
 from signspot.training.items import Item, find_training_subset
+from signspot.training.landmark_clips import LabelledSigns
 from signspot.training.pairs import PairStore, store_clips
 from signspot.training.rgb_clips import (
     ImageStore,
@@ -21,7 +22,6 @@ from signspot.training.rgb_clips import (
     SignReader,
     collect_rgb_signs,
 )
-from signspot.training.sign_clips import LabelledSigns
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
 from signspot_synthetic.corpus_plan import CorpusOptions

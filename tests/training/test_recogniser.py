@@ -13,8 +13,8 @@ from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
+from signspot.training.landmark_clips import ClipOptions, LabelledSigns
 from signspot.training.recogniser import RecogniserConfig, train_recogniser, train_recogniser_on_corpus
-from signspot.training.sign_clips import ClipOptions, LabelledSigns
 from signspot.types import Label
 
 SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32, "norm": "batch"}

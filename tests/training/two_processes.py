@@ -31,6 +31,7 @@ from signspot.training.distributed import join_group
 from signspot.training.embedding_mlp import EmbeddingTask
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
 from signspot.training.items import Item
+from signspot.training.landmark_clips import ClipOptions
 from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.loop import Task, train
 from signspot.training.mouthing import MouthingConfig, MouthingOptimiser, MouthingTask
@@ -38,7 +39,6 @@ from signspot.training.pairs import PairSource
 from signspot.training.recogniser import RecogniserConfig, RecogniserTask
 from signspot.training.rgb import RgbTask, initial_trunk
 from signspot.training.rgb_clips import RgbBatches
-from signspot.training.sign_clips import ClipOptions
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, Segment
 

@@ -11,7 +11,14 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
 from signspot.landmarks.features import CHANNELS, JOINTS, LEFT_HAND, RIGHT_HAND
-from signspot.training.sign_clips import Augmentation, ClipOptions, LabelledSigns, SignBatches, augment, collect_signs
+from signspot.training.landmark_clips import (
+    Augmentation,
+    ClipOptions,
+    LabelledSigns,
+    SignBatches,
+    augment,
+    collect_signs,
+)
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
