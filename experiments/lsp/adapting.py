@@ -21,9 +21,9 @@ from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import AdaptOptions, read_footage
 from signspot.training.adapters import AdapterChoice, SegmentBatches, fold, train_adapters
+from signspot.training.corpus_subset import find_training_subset
 from signspot.training.embedding_mlp import EmbeddingTask, attach_mlp
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, Loss
-from signspot.training.items import find_training_subset
 from signspot.training.loop import train
 from signspot.training.trunk_features import trunk_features
 from signspot.types import Label, LabelSource

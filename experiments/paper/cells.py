@@ -25,9 +25,9 @@ from signspot.metrics.ranking import GroupedValues, RankedQueries, ranks_of
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Encoder
 from signspot.models.mlp import UnitNorm
+from signspot.training.corpus_subset import Item
 from signspot.training.embedding_mlp import EmbeddingTask, Mlp, attach_mlp
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, synonym_pairs
-from signspot.training.items import Item
 from signspot.training.loop import train
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Exemplar

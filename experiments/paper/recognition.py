@@ -40,7 +40,7 @@ from signspot.recognition.scoring import (
     taught_window,
 )
 from signspot.spotting.spotter import load
-from signspot.training.items import read_words
+from signspot.training.corpus_subset import read_words
 from signspot.training.landmark_clips import Augmentation, ClipOptions, collect_signs
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.rgb import train_rgb_on_corpus

@@ -19,8 +19,8 @@ from signspot.io.progress import Stage, quiet
 from signspot.models.checkpoints import load_encoder, save_encoder
 from signspot.models.encoder import Encoder
 from signspot.models.encoder_network import make_encoder
+from signspot.training.corpus_subset import Item, collect_items, read_words
 from signspot.training.item_batches import EmbeddingConfig
-from signspot.training.items import Item, collect_items, read_words
 from signspot.training.landmark_clips import collect_signs
 from signspot.training.recogniser import RecogniserConfig, train_recogniser
 from signspot.training.trunk_features import TrunkFeatures, trunk_features

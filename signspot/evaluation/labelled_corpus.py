@@ -29,7 +29,7 @@ from signspot.models.encoder import Encoder
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
-from signspot.training.items import Item, ItemOptions, collect_items, read_words
+from signspot.training.corpus_subset import Item, ItemOptions, collect_items, read_words
 from signspot.types import Grid, Label, LabelSource, Segment, TimeMeaning
 
 Tested = Literal["test", "all"]

@@ -30,7 +30,7 @@ from signspot.spotting.peaks import curve_blocks
 from signspot.spotting.spot_options import MatchBy, SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import TrackSearch
-from signspot.training.items import SubtitlesOfVideos, read_words
+from signspot.training.corpus_subset import SubtitlesOfVideos, read_words
 from signspot.types import Grid, Label, Segment, Track, Windows
 
 logger = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from signspot.models.encoder import Encoder
 from signspot.models.encoder_network import find_device, make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, MlpOptions
 from signspot.models.registry import build
+from signspot.training.corpus_subset import Item, find_training_subset, validation_labels
 from signspot.training.distributed import ALONE, Group, current_group
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, FeatureBatch, Standard, synonym_pairs
-from signspot.training.items import Item, find_training_subset, validation_labels
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
 from signspot.training.run_folder import Run, claim
 from signspot.training.trunk_features import TrunkFeatures, trunk_features

@@ -22,8 +22,8 @@ from signspot.errors import FormatError, OptionsError
 from signspot.io.checks import check_numbers
 from signspot.losses.watch_read_lookup import Bags, Batch
 from signspot.training.configuration import FOR_PEOPLE, Compute, plain_values
+from signspot.training.corpus_subset import Item, ItemOptions, Words
 from signspot.training.distributed import ALONE, Group
-from signspot.training.items import Item, ItemOptions, Words
 from signspot.training.trunk_features import TrunkFeatures
 from signspot.types import Grid
 from signspot.words.synonyms import WordNet

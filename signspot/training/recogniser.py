@@ -28,7 +28,7 @@ from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, RgbRecogniser
 from signspot.recognition.scoring import RecogniserScores, score_classifier, signs_to_test, taught_window
 from signspot.training.configuration import Compute, plain_values
-from signspot.training.items import validation_labels
+from signspot.training.corpus_subset import validation_labels
 from signspot.training.landmark_clips import (
     Augmentation,
     ClipOptions,

@@ -25,8 +25,8 @@ from signspot.models.encoder_network import SignEncoder, find_device, make_encod
 from signspot.models.inception import InceptionTrunk, use_channels_last
 from signspot.models.registry import build
 from signspot.recognition.recogniser import VOCABULARY
+from signspot.training.corpus_subset import find_training_subset, validation_labels
 from signspot.training.distributed import ALONE, Group, current_group
-from signspot.training.items import find_training_subset, validation_labels
 from signspot.training.loop import Schedule, Task, TrainingResult, device_of, moved_to, stepwise, train
 from signspot.training.rgb_clips import (
     KEYPOINTS,

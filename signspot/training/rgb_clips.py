@@ -25,7 +25,7 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import HAND_POINTS, MIRRORED_BODY_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.training.configuration import FOR_PEOPLE, Compute, plain_values
-from signspot.training.items import TrainingSubset, Words
+from signspot.training.corpus_subset import TrainingSubset, Words
 from signspot.training.trunk_features import VideoExemplars
 from signspot.types import Exemplar, Label, LabelSource, Segment
 from signspot.video.clips import squashed_side

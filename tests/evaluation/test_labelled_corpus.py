@@ -30,7 +30,7 @@ from signspot.models.registry import build
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult, TrackSearch
-from signspot.training.items import Item
+from signspot.training.corpus_subset import Item
 from signspot.types import Exemplar, Grid, Label, LabelSource, Segment, Spotting, Track, Windows
 from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once

@@ -12,8 +12,8 @@ from experiments.paper.setup import Setup
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.corpus.truth import write_records
 from signspot.models.checkpoints import load_encoder
+from signspot.training.corpus_subset import Item
 from signspot.training.item_batches import EmbeddingConfig
-from signspot.training.items import Item
 from signspot.types import Label, Segment
 from tests.fixtures.corpora import TINY
 

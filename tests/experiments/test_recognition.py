@@ -25,7 +25,7 @@ from experiments.paper.recognition import (
 from experiments.paper.setup import Setup
 from signspot.corpus.corpus import Corpus
 from signspot.recognition.scoring import ALL, LABELLED
-from signspot.training.items import read_words
+from signspot.training.corpus_subset import read_words
 from signspot.training.rgb_clips import RgbBatchOptions, RgbConfig
 from signspot.types import Label, LabelSource, TimeMeaning
 from tests.fixtures.corpora import TINY

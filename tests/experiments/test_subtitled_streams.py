@@ -6,7 +6,7 @@ import pytest
 
 from experiments.subtitled_streams import SubtitledStreams, make_stream_corpus
 from signspot.errors import OptionsError
-from signspot.training.items import read_words
+from signspot.training.corpus_subset import read_words
 from signspot_synthetic.isolated_signs import isolated_clips
 
 

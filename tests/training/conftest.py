@@ -10,7 +10,7 @@ from signspot.corpus.isolated import IsolatedClip
 from signspot.models.checkpoints import load_encoder
 from signspot.spotting.spotter import Spotter
 from signspot.training.adaptation_data import AdaptOptions, EmbeddedFootage, read_footage
-from signspot.training.items import Item, find_training_subset
+from signspot.training.corpus_subset import Item, find_training_subset
 from signspot.training.landmark_clips import LabelledSigns
 from signspot.training.pairs import PairStore, store_clips
 from signspot.training.rgb_clips import (

@@ -21,6 +21,7 @@ from signspot.models.encoder_network import make_encoder
 from signspot.models.mlp import DomainMlp, EmbeddingMlp, UnitNorm
 from signspot.models.registry import build
 from signspot.training.configuration import Compute
+from signspot.training.corpus_subset import Item, ItemOptions, find_training_subset
 from signspot.training.embedding_mlp import (
     EmbeddingTask,
     batch_loss,
@@ -37,7 +38,6 @@ from signspot.training.item_batches import (
     Standard,
     synonym_pairs,
 )
-from signspot.training.items import Item, ItemOptions, find_training_subset
 from signspot.training.loop import train
 from signspot.training.run_folder import Run
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures

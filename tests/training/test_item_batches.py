@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
+from signspot.training.corpus_subset import Item
 from signspot.training.item_batches import ItemBatches, ItemBatchOptions, Places
-from signspot.training.items import Item
 from signspot.types import Grid, Label, LabelSource, Segment
 
 EXEMPLARS = ("tree", "apple", "apple", "house", "dog", "tree")

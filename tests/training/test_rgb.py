@@ -20,7 +20,7 @@ from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
 from signspot.recognition.recogniser import RgbRecogniser, load_recogniser
 from signspot.training.configuration import Compute
-from signspot.training.items import find_training_subset
+from signspot.training.corpus_subset import find_training_subset
 from signspot.training.loop import made_batches, train
 from signspot.training.recogniser import score_recogniser
 from signspot.training.rgb import RgbTask, batch_loss, initial_trunk, start_from, train_rgb_on_corpus

@@ -27,10 +27,10 @@ from signspot.mouthing.network import NetworkOptions
 from signspot.mouthing.trials import read_vocabulary
 from signspot.training.adaptation_data import AdaptOptions
 from signspot.training.adapters import AdaptationTask, SegmentBatches
+from signspot.training.corpus_subset import Item
 from signspot.training.distributed import join_group
 from signspot.training.embedding_mlp import EmbeddingTask
 from signspot.training.item_batches import EmbeddingConfig, EmbeddingData, ItemBatchOptions, Loss
-from signspot.training.items import Item
 from signspot.training.landmark_clips import ClipOptions
 from signspot.training.landmark_encoder import CoderOptimiser, FrameCodesConfig, FrameCodesTask, SourceOptions
 from signspot.training.loop import Task, train

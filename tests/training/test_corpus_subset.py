@@ -4,7 +4,7 @@ import pytest
 
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
-from signspot.training.items import ItemOptions, SubtitleWords, collect_items
+from signspot.training.corpus_subset import ItemOptions, SubtitleWords, collect_items
 from signspot.types import Label, LabelSource, Segment
 
 SUBTITLES = {
