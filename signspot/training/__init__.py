@@ -6,7 +6,7 @@ modules of their data:
 * `landmark_encoder`: the default encoder, by pairs of performances of a sign (`pairs`, changed by `pair_augmentation`)
 * `embedding_mlp`: labels and subtitles (`items`, `item_batches`), seen by a frozen trunk (`trunk_features`)
 * `rgb`: clips of pixels (`rgb_clips`)
-* `recogniser`: clips of landmarks (`sign_clips`)
+* `recogniser`: clips of landmarks (`landmark_clips`)
 * `mouthing`: windows of lips
 * `adapters`: subtitled footage (`adaptation_data`); `adaptation` cross-validates and keeps what gains
 
