@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.abstention import Judgement, contrast, judge
-from signspot.annotation.records import Candidate, SubtitleQuery
-from signspot.annotation.spottings import labels_by_video, spottings
+from signspot.annotation.candidate_confidence import Judgement, contrast, judge
+from signspot.annotation.run_spottings import labels_by_video, spottings
 from signspot.annotation.store import Store
+from signspot.annotation.store_records import Candidate, SubtitleQuery
 from signspot.corpus.corpus import Corpus
 from signspot.errors import OptionsError
 from signspot.formats.csv_json_parquet import csv_cell

@@ -16,10 +16,10 @@ from itertools import chain
 from pathlib import Path
 
 from signspot.annotation.engines import Engine, raise_if_fatal
-from signspot.annotation.records import BELOW, SOURCE, Candidate, Findings, VideoRecord
 from signspot.annotation.run_options import AnnotateOptions, RunOptions
-from signspot.annotation.spottings import spottings
+from signspot.annotation.run_spottings import spottings
 from signspot.annotation.store import TIMEOUT, Store, open_store
+from signspot.annotation.store_records import BELOW, SOURCE, Candidate, Findings, VideoRecord
 from signspot.annotation.tasks import (
     WordTask,
     WorkerContext,

@@ -39,7 +39,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 from sqlalchemy.types import TypeEngine
 
-from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
+from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.errors import FormatError, MissingExtraError, OptionsError, OutputError, SignspotError, StoreError
 from signspot.io.checks import record_checker
 from signspot.io.files import explain_write_failure

@@ -11,8 +11,8 @@ from typing import Any, Generic, SupportsFloat, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.run_options import AnnotateOptions, RunOptions
+from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.video_units import SubtitleMention, VideoUnit
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.tracks import read_arrays, write_arrays

@@ -36,7 +36,7 @@ def annotate_report(
     """
     from signspot.annotation.report import CONFIDENCE, accepted, report_yield
     from signspot.annotation.run import media_of, rights_of
-    from signspot.annotation.spottings import marked, mouthing_labels
+    from signspot.annotation.run_spottings import marked, mouthing_labels
     from signspot.annotation.store import open_store
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError

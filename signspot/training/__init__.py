@@ -4,7 +4,7 @@ Read `loop` first: a `Task` says what is learned and from what, `train` does eve
 modules of their data:
 
 * `landmark_encoder`: the default encoder, by pairs of performances of a sign (`pairs`, changed by `pair_augmentation`)
-* `embedding_mlp`: labels and subtitles (`items`, `item_batches`), seen by a frozen trunk (`trunk_features`)
+* `embedding_mlp`: labels and subtitles (`corpus_subset`, `item_batches`), seen by a frozen trunk (`trunk_features`)
 * `rgb`: clips of pixels (`rgb_clips`)
 * `recogniser`: clips of landmarks (`landmark_clips`)
 * `mouthing`: windows of lips

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from signspot.annotation.spottings import spottings as run_spottings
+from signspot.annotation.run_spottings import spottings as run_spottings
 from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
 from signspot.types import Spotting

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
+from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.words.match import Form
 
 

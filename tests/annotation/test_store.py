@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.store import FILE, open_store
+from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.errors import OptionsError, OutputError, StoreError
 from tests.annotation.making import candidate as plain_candidate
 from tests.annotation.making import query as plain_query

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signspot.annotation.records import Candidate, SubtitleQuery
 from signspot.annotation.run_options import AnnotateOptions
+from signspot.annotation.store_records import Candidate, SubtitleQuery
 from signspot.annotation.tasks import WordSearcher
 from signspot.annotation.video_units import SubtitleMention, VideoUnit
 from signspot.embedding.exemplars import Gallery, SignViews

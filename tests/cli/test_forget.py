@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from signspot.annotation.records import Findings, VideoRecord
 from signspot.annotation.store import FILE, open_store
+from signspot.annotation.store_records import Findings, VideoRecord
 from signspot.annotation.tasks import write_gallery
 from signspot.applications.archive import COLUMNS, Axes, IndexCache
 from signspot.applications.removal import Removal

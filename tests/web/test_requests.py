@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from starlette.requests import Request
 
-from signspot.annotation.spottings import spottings
+from signspot.annotation.run_spottings import spottings
 from signspot.annotation.store import open_store
 from signspot.corpus.corpus import open_corpus
 from signspot.dictionary.dictionary import Dictionary

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
-from signspot.annotation.spottings import spottings as stored_spottings
+from signspot.annotation.run_spottings import spottings as stored_spottings
 from signspot.annotation.store import open_store
+from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.tasks import read_gallery, write_gallery
 from signspot.applications.archive import open_archive
 from signspot.applications.removal import Person, in_file

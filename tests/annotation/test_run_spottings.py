@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from signspot.annotation.records import Candidate, Findings, SubtitleQuery, VideoRecord
-from signspot.annotation.spottings import merge, spottings
+from signspot.annotation.run_spottings import merge, spottings
 from signspot.annotation.store import open_store
+from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.types import LabelSource
 from signspot.words.match import Form
 

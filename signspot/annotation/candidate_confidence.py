@@ -14,8 +14,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.annotation.records import Candidate
 from signspot.annotation.store import Store
+from signspot.annotation.store_records import Candidate
 from signspot.errors import OptionsError, StoreError
 from signspot.metrics.logistic import fit_logistic, logistic
 

@@ -5,8 +5,8 @@ from itertools import groupby
 
 import numpy as np
 
-from signspot.annotation.records import SOURCE, Candidate, SubtitleQuery
 from signspot.annotation.store import Store
+from signspot.annotation.store_records import SOURCE, Candidate, SubtitleQuery
 from signspot.errors import OptionsError
 from signspot.mouthing.mouthing_spotter import apart, mark_mouthed
 from signspot.spotting.peaks import suppress, widened

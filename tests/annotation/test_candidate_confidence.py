@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from signspot.annotation.abstention import Contrast, contrast, judge
+from signspot.annotation.candidate_confidence import Contrast, contrast, judge
 from signspot.annotation.store import Store, open_store
 from signspot.errors import OptionsError, StoreError
 from tests.annotation.making import candidate, findings, query
