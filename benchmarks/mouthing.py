@@ -10,8 +10,8 @@ from benchmarks.rows import Comparison, against, at_least, rounded
 from benchmarks.sizes import Sizes
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.lips import CHANNELS, FPS, LipTrack, follow_lips
-from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
+from signspot.mouthing.network import load_mouthing
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.signers import Role, make_signer

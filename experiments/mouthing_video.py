@@ -21,8 +21,8 @@ from signspot.evaluation.mouthing import MouthingScore, score, score_table
 from signspot.io.files import atomic_write
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack, follow_lips, read_lips
-from signspot.mouthing.model import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.mouthing_spotter import MouthingSpotter
+from signspot.mouthing.network import MouthingModel, load_mouthing, shipped
 from signspot.mouthing.trials import WINDOW, LipClip, Trial, Vocabulary, answer, draw_trials, read_vocabulary
 from signspot.types import Segment
 from signspot_synthetic.body.motion import talking

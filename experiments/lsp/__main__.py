@@ -32,7 +32,7 @@ from experiments.lsp.measures import (
 )
 from signspot.corpus.corpus import open_corpus
 from signspot.io.files import atomic_write
-from signspot.mouthing.model import FOR_VIDEO
+from signspot.mouthing.network import FOR_VIDEO
 from signspot.spotting.spotter import load
 
 PAGE = Path(__file__).parents[1] / "results" / "lsp.md"

@@ -37,8 +37,8 @@ from signspot.metrics.ranking import Group
 from signspot.models.checkpoints import load_encoder
 from signspot.mouthing.lips import FPS as LIP_FPS
 from signspot.mouthing.lips import read_lips
-from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.mouthing_spotter import LATE, MouthingSpotter, find_peaks
+from signspot.mouthing.network import load_mouthing
 from signspot.mouthing.visemes import query
 from signspot.spotting.decision import WORD_RATE, best_words, decide
 from signspot.spotting.spot_options import OVERLAP, SpotOptions

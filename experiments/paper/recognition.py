@@ -28,7 +28,7 @@ from signspot.errors import OptionsError
 from signspot.evaluation.recognition import NearestExemplar
 from signspot.io.files import text_digest
 from signspot.models.checkpoints import load_encoder, save_encoder
-from signspot.mouthing.model import load_mouthing
+from signspot.mouthing.network import load_mouthing
 from signspot.recognition.recogniser import FPS, Recogniser, RgbRecogniser, as_recogniser
 from signspot.recognition.scoring import (
     ALL,

@@ -52,8 +52,8 @@ from signspot.landmarks.cache import PARTS
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder import Encoder
 from signspot.models.encoder_network import find_device
-from signspot.mouthing.model import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.mouthing_spotter import LEAST, WORD_LEAST, LongWords, doubt_language, doubt_letters, doubt_words
+from signspot.mouthing.network import MouthingModel, default_for, load_mouthing
 from signspot.mouthing.visemes import query, visemes_of
 from signspot.subtitles.reading import Subtitles
 from signspot.types import Exemplar, LabelSource, VideoRights

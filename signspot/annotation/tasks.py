@@ -22,9 +22,8 @@ from signspot.io.files import content_digest
 from signspot.models.checkpoints import load_encoder
 from signspot.models.encoder_network import find_device
 from signspot.mouthing.lips import FPS, LipTrack, read_lips, remarks_on
-from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.mouthing_spotter import SHORTEST, LipPeak, MouthingSpotter, find_peaks
-from signspot.mouthing.network import STEP
+from signspot.mouthing.network import STEP, load_mouthing
 from signspot.spotting.recurrence import PEAKS
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult

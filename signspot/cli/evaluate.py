@@ -43,7 +43,7 @@ def mouthing(
     from signspot.corpus.corpus import open_corpus
     from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.mouthing import as_text, lips_of, measure_mouthing, write_report
-    from signspot.mouthing.model import load_mouthing, shipped
+    from signspot.mouthing.network import load_mouthing, shipped
     from signspot.mouthing.trials import read_lip_clips
 
     with open_outputs(*(model or ()), *(silent or ()), folder) as outputs:

@@ -46,8 +46,8 @@ def mouth(
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
-    from signspot.mouthing.model import default_for, load_mouthing
     from signspot.mouthing.mouthing_spotter import MouthingSpotter, keep_vocabulary
+    from signspot.mouthing.network import default_for, load_mouthing
 
     asked = read_words(words, words_from)
     text = find_subtitles(video, subtitles)

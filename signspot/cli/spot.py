@@ -258,8 +258,8 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[Se
     """The same results with the probability of a mouthing at each spotting; what cannot be read is reported."""
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.lips import read_lips, remarks_on
-    from signspot.mouthing.model import default_for, load_mouthing
     from signspot.mouthing.mouthing_spotter import MouthingSpotter, doubt_words, mark_mouthed, places_to_read
+    from signspot.mouthing.network import default_for, load_mouthing
 
     doubt = doubt_words(dict.fromkeys(spotting.word for result in results for spotting in result.spottings), language)
     if doubt:

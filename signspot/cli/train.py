@@ -220,7 +220,7 @@ def _train_recogniser(config: "RecogniserConfig", run: "Run", corpus: "Corpus") 
 
 
 def _train_mouthing(config: "MouthingConfig", run: "Run", corpus: "Corpus") -> None:
-    from signspot.mouthing.model import save_mouthing
+    from signspot.mouthing.network import save_mouthing
     from signspot.training.mouthing import train_mouthing
 
     with _stage()("training") as progress:

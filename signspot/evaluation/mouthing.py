@@ -19,8 +19,8 @@ from signspot.io.files import atomic_write
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
 from signspot.mouthing.lips import FPS, LipTrack, follow_lips
-from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.mouthing_spotter import MouthingSpotter
+from signspot.mouthing.network import MouthingModel
 from signspot.mouthing.trials import Answers, Floats, LipClip, Trial, answer, draw_trials, read_vocabulary
 from signspot.mouthing.visemes import visemes_of
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
 from signspot.mouthing.lips import FPS, LipTrack
-from signspot.mouthing.model import MouthingModel
-from signspot.mouthing.network import STEP, pad_words
+from signspot.mouthing.network import STEP, MouthingModel, pad_words
 from signspot.mouthing.visemes import is_known, query, visemes_of
 from signspot.types import SIGN_SECONDS, Label, Segment, Spotting, Subtitle
 from signspot.words.match import Form, WordMatch, WordMatcher

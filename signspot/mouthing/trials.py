@@ -18,8 +18,8 @@ from signspot.landmarks.landmarks import resample_stream
 from signspot.landmarks.pose_file import stream_pose_file
 from signspot.metrics.logistic import fit_logistic
 from signspot.mouthing.lips import FPS, LipTrack, follow_lips
-from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
+from signspot.mouthing.network import MouthingModel
 from signspot.mouthing.visemes import known_words, of_phonemes, pronounce, visemes_of
 from signspot.types import LabelSource, Segment
 

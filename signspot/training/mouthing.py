@@ -27,8 +27,15 @@ from signspot.errors import OptionsError
 from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, silent
 from signspot.mouthing.lips import FPS, SHAPES, VERSION, Floats
-from signspot.mouthing.model import MouthingModel, load_mouthing
-from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, TemplateMatcher, pad_words
+from signspot.mouthing.network import (
+    STEP,
+    MouthingModel,
+    MouthingNetwork,
+    NetworkOptions,
+    TemplateMatcher,
+    load_mouthing,
+    pad_words,
+)
 from signspot.mouthing.trials import LipClip, Shapes, Vocabulary, WrongWords, calibrate, read_lip_clips, read_vocabulary
 from signspot.mouthing.visemes import MOST_VISEMES, VISEMES, of_phonemes, visemes_of
 from signspot.training.configuration import Compute, plain_values

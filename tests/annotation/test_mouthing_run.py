@@ -17,8 +17,8 @@ from signspot.corpus.corpus import open_corpus
 from signspot.errors import OptionsError
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.mouthing.lips import read_lips
-from signspot.mouthing.model import load_mouthing
 from signspot.mouthing.mouthing_spotter import MouthingSpotter, find_candidates
+from signspot.mouthing.network import load_mouthing
 from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, TimeMeaning
 

@@ -13,8 +13,7 @@ import torch
 from signspot.annotation.store import open_store
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.mouthing.model import MouthingModel, save_mouthing
-from signspot.mouthing.network import MouthingNetwork, NetworkOptions
+from signspot.mouthing.network import MouthingModel, MouthingNetwork, NetworkOptions, save_mouthing
 from signspot.types import LabelSource, Segment
 from signspot_synthetic.body.motion import talking
 from signspot_synthetic.body.mouthing import habits_of, say

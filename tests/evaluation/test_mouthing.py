@@ -13,8 +13,7 @@ from signspot.evaluation.mouthing import (
     score,
     write_report,
 )
-from signspot.mouthing.model import MouthingModel
-from signspot.mouthing.network import MouthingNetwork, NetworkOptions, TemplateMatcher
+from signspot.mouthing.network import MouthingModel, MouthingNetwork, NetworkOptions, TemplateMatcher
 from signspot.mouthing.trials import Answers, Trial, read_lip_clips
 from signspot.mouthing.visemes import visemes_of
 from signspot_synthetic.lips_corpus import make_clip

@@ -9,7 +9,7 @@ import pytest
 from experiments.lip_distortion import fit_distortions, save_distortions
 from experiments.mouthing_video import VideoClip, measure_video, shape_table
 from signspot.mouthing.lips import CHANNELS, SHAPES, LipTrack
-from signspot.mouthing.model import load_mouthing
+from signspot.mouthing.network import load_mouthing
 from signspot.training.mouthing import LipDistortion, measured_distortions
 
 

@@ -6,7 +6,6 @@ import torch
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.mouthing.lips import CHANNELS, LipTrack
-from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.mouthing_spotter import (
     MentionWindow,
     MouthingSpotter,
@@ -18,7 +17,14 @@ from signspot.mouthing.mouthing_spotter import (
     mark_mouthed,
     places_to_read,
 )
-from signspot.mouthing.network import MouthingNetwork, NetworkOptions, pad_words
+from signspot.mouthing.network import (
+    MouthingModel,
+    MouthingNetwork,
+    NetworkOptions,
+    load_mouthing,
+    pad_words,
+    save_mouthing,
+)
 from signspot.mouthing.visemes import query
 from signspot.types import Label, LabelSource, Segment, Spotting, Subtitle, TimeMeaning
 

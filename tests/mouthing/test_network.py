@@ -6,9 +6,8 @@ import torch
 
 from signspot.errors import CheckpointError, OptionsError
 from signspot.mouthing.lips import CHANNELS, SHAPES, LipTrack
-from signspot.mouthing.model import MouthingModel, load_mouthing, save_mouthing
 from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
-from signspot.mouthing.network import TemplateMatcher, TemplateOptions
+from signspot.mouthing.network import MouthingModel, TemplateMatcher, TemplateOptions, load_mouthing, save_mouthing
 from signspot.types import Segment
 
 

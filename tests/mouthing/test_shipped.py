@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import signspot.mouthing.model as checkpoints
+import signspot.mouthing.network as checkpoints
 from signspot.corpus.truth import MouthingTruth
 from signspot.mouthing.lips import follow_lips
 from signspot.mouthing.mouthing_spotter import MouthingSpotter

@@ -10,9 +10,8 @@ import torch
 from signspot.corpus.corpus import Corpus, open_corpus
 from signspot.errors import OptionsError
 from signspot.mouthing.lips import CHANNELS, LipTrack
-from signspot.mouthing.model import MouthingModel
 from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
-from signspot.mouthing.network import MouthingNetwork, NetworkOptions
+from signspot.mouthing.network import MouthingModel, MouthingNetwork, NetworkOptions
 from signspot.mouthing.trials import (
     WINDOW,
     LipClip,

@@ -17,7 +17,7 @@ from signspot.corpus.labels import LeastConfidence
 from signspot.errors import FormatError, OptionsError, OutputError
 from signspot.io.files import temporary_name
 from signspot.landmarks.pose_file import open_landmarks
-from signspot.mouthing.model import default_for
+from signspot.mouthing.network import default_for
 from signspot.subtitles.reading import read_vtt
 from signspot.video.reader import open_video
 from signspot_synthetic.corpus_plan import CorpusOptions, CorpusPlan

@@ -11,8 +11,7 @@ from signspot.corpus.corpus import Corpus
 from signspot.corpus.truth import MouthingTruth
 from signspot.errors import OptionsError
 from signspot.mouthing.lips import CHANNELS, FPS, SHAPES, LipTrack
-from signspot.mouthing.model import load_mouthing
-from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, TemplateMatcher
+from signspot.mouthing.network import STEP, MouthingNetwork, NetworkOptions, TemplateMatcher, load_mouthing
 from signspot.mouthing.trials import LipClip, read_vocabulary
 from signspot.mouthing.visemes import VISEMES, of_phonemes, visemes_of
 from signspot.training.configuration import Compute
