@@ -22,7 +22,7 @@ from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.encoder import Encoder
 from signspot.video.writer import write_video
 
-_PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
+_PROGRAM = "from signspot.cli.app import run\nif __name__ == '__main__':\n    run()"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 

@@ -135,7 +135,7 @@ def test_public_names_are_complete_and_sorted() -> None:
 def test_importing_is_quick() -> None:
     """Nothing that takes long to load is loaded before it is needed."""
     heavy = ("torch", "mediapipe", "cv2", "numpy", "rich", "sqlalchemy")
-    code = f"import sys, signspot, signspot.cli.main; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, signspot, signspot.cli.app; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -16,7 +16,7 @@ import typer.main
 
 import signspot
 import signspot.errors
-from signspot.cli.main import app
+from signspot.cli.app import app
 from signspot.formats.formats import FORMATS
 from signspot.spotting.spot_options import SpotOptions
 from tests.fixtures.source import parsed

@@ -14,7 +14,7 @@ os.environ["COLUMNS"] = "100"  # the help wraps at the terminal's width
 
 import typer.main
 
-from signspot.cli.main import app
+from signspot.cli.app import app
 from signspot.cli.train import training_kinds
 from signspot.training.configuration import COMPUTE, Compute
 

@@ -95,7 +95,7 @@ def _planes(image: Any) -> bytes:
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """A server for the folder; give its address."""
-    command = [sys.executable, "-c", "from signspot.cli.main import run; run()", "serve", str(folder), "--port", "0"]
+    command = [sys.executable, "-c", "from signspot.cli.app import run; run()", "serve", str(folder), "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

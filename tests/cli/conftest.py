@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from signspot.cli.main import run
+from signspot.cli.app import run
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.checkpoints import save_encoder
 from signspot.models.encoder_network import make_encoder

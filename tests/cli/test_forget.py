@@ -19,7 +19,7 @@ from signspot.annotation.tasks import write_gallery
 from signspot.applications.archive import COLUMNS, Axes, IndexCache
 from signspot.applications.removal import Removal
 from signspot.applications.removal import forget as remove
-from signspot.cli.main import app
+from signspot.cli.app import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery

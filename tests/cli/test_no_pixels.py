@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from signspot.cli.main import app
+from signspot.cli.app import app
 from signspot.cli.spot import Plots
 from signspot.errors import OptionsError
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from signspot.cli.main import app
+from signspot.cli.app import app
 from tests.fixtures.purple import purple, purple_video
 
 pytestmark = pytest.mark.slow

@@ -240,7 +240,7 @@ def test_what_is_cached_is_searched_without_pytorch(
     assert code == 0
     assert len(first.splitlines()) > 1
     report = "import sys, atexit; atexit.register(lambda: print('torch' in sys.modules, file=sys.stderr)); "
-    program = f"{report}sys.argv = {['signspot', *words]!r}; from signspot.cli.entry import run; run()"
+    program = f"{report}sys.argv = {['signspot', *words]!r}; from signspot.__main__ import run; run()"
     second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (second.returncode, second.stdout) == (0, first)
     assert second.stderr.splitlines()[-1] == "False"

@@ -12,7 +12,7 @@ from signspot.types import Spotting
 from tests.fixtures.limits import LIMIT
 
 REPOSITORY = Path(__file__).parent.parent.parent
-ENTRY = "from signspot.cli.entry import run; run()"
+ENTRY = "from signspot.__main__ import run; run()"
 STRANGE = Spotting("[/x] \x1b[31mred", "news.mp4", 1.0, 0.5, 1.5, 0.75, "e")
 
 
@@ -84,11 +84,11 @@ def test_little_is_loaded_before_ctrl_c_is_heeded() -> None:
     """Until then Python answers with a traceback of its own."""
     code = (
         f"import sys; sys.path.insert(0, {str(REPOSITORY)!r}); import os, signal; before = set(sys.modules)\n"
-        "import signspot.cli.entry; print(*sorted(set(sys.modules) - before))"
+        "import signspot.__main__; print(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     loaded = [name for name in done.stdout.split() if name.startswith("signspot")]
-    assert loaded == ["signspot", "signspot.cli", "signspot.cli.entry", "signspot.version"]
+    assert loaded == ["signspot", "signspot.__main__", "signspot.version"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from signspot.cli.main import app
+from signspot.cli.app import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus, video_as_json
 from signspot.corpus.labels import read_labels
 from signspot.dictionary.build import build_dictionary

@@ -11,7 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from signspot.cli.main import run
+from signspot.cli.app import run
 from signspot.corpus.isolated import FPS, IsolatedClip, pack
 from signspot.embedding.exemplars import code_sign
 from signspot.embedding.inputs import sign_in_context

@@ -28,7 +28,7 @@ LIMIT = 180_000  # milliseconds for anything that a test waits for, on the busie
 expect.set_options(timeout=LIMIT)
 
 ROOT = Path(__file__).parent.parent.parent
-PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"
+PROGRAM = "from signspot.cli.app import run\nif __name__ == '__main__':\n    run()"
 SUBTITLES = (
     "WEBVTT\n\n00:00.000 --> 00:02.000\nA river, and apples.\n\n00:02.000 --> 00:04.000\nMy friend has a name.\n"
 )

@@ -230,7 +230,7 @@ def test_the_verb_binds_to_this_machine(tmp_path: Path) -> None:
     """As people run it, without an address."""
     from typer.testing import CliRunner
 
-    from signspot.cli.main import app
+    from signspot.cli.app import app
 
     bound: list[tuple[str, int]] = []
 

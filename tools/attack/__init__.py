@@ -19,7 +19,7 @@ from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 
 SECONDS = 300.0  # for one file: generous, for the busiest machine
 MEMORY = 1 << 30  # bytes for one file, beyond what the process holds
-PROGRAM = "from signspot.cli.main import run\nif __name__ == '__main__':\n    run()"  # the command line
+PROGRAM = "from signspot.cli.app import run\nif __name__ == '__main__':\n    run()"  # the command line
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def test_bad_values_end_with_2_and_failures_with_1(signspot: Call, corner: Path,
 def test_debug_may_follow_the_command(corner: Path, place: str) -> None:
     verb = ["convert", str(corner / "nowhere.jsonl"), "a.csv"]
     words = ["--debug", *verb] if place == "before" else [*verb, "--debug"]
-    code = f"import sys; sys.argv = {['signspot', *words]!r}; from signspot.cli.main import run; run()"
+    code = f"import sys; sys.argv = {['signspot', *words]!r}; from signspot.cli.app import run; run()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "Traceback" in done.stderr
 
