@@ -20,8 +20,7 @@ from signspot.landmarks.signing import sign_segment
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.types import Exemplar, Segment
 from signspot.web import dictionary_changes, exports, uploads
-from signspot.web.api_search import download
-from signspot.web.sign_search import clip_landmarks
+from signspot.web.api_search import clip_landmarks, download
 from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
 router = APIRouter(tags=["dictionary"])

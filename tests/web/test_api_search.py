@@ -15,8 +15,8 @@ from signspot.errors import FormatError, LandmarksError
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.spotting.spotter import load
 from signspot.types import Exemplar
-from signspot.web import sign_search
-from signspot.web.sign_search import _worker, on_one_thread, search_recordings
+from signspot.web import api_search
+from signspot.web.api_search import _worker, on_one_thread, search_recordings
 from signspot.web.workbench import Workbench, WorkbenchOptions
 
 
@@ -73,14 +73,14 @@ def test_a_recorded_sign_is_looked_for_in_all_tracks_without_loading_them(
         searcher = bench.searcher
         sign = material / "dictionary" / "river" / "river.pose"
         gallery = searcher.spotter.gallery([Exemplar("", "recording", sign)])
-        assert sign_search.find_locations(searcher.spotter, searcher.archive(), gallery) == []
+        assert api_search.find_locations(searcher.spotter, searcher.archive(), gallery) == []
         shutil.copy(material / "news.pose", folder)
         (video,) = bench.folder.listing(fresh=True).videos.values()
         assert not searcher.archive().tracks
         searcher.track(video)
         (track,) = searcher.archive().tracks
         assert isinstance(track.embeddings, np.memmap)
-        best = sign_search.find_locations(searcher.spotter, searcher.archive(), gallery)[0]
+        best = api_search.find_locations(searcher.spotter, searcher.archive(), gallery)[0]
         expected = searcher.spotter.search(folder / "news.pose", gallery).best[""]
         assert (best.video, best.time) == (video.name, pytest.approx(expected.time, abs=0.1))
         track.path.write_bytes(b"damaged")
