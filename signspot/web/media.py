@@ -15,7 +15,7 @@ from signspot.io.progress import silent
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
 from signspot.types import Segment
-from signspot.web.word_search import Searcher
+from signspot.web.searcher import Searcher
 from signspot.web.worker import Worker, copy_video, is_playable, make_thumbnail
 
 _HEIGHT = 180  # pixels of a thumbnail

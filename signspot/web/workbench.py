@@ -18,9 +18,9 @@ from signspot.web.folder import MEDIA_FOLDER, ServedFolder
 from signspot.web.jobs import Jobs
 from signspot.web.media import Media
 from signspot.web.recordings import HolisticPackage, Recordings
+from signspot.web.searcher import Searcher, States
 from signspot.web.uploads import MOST_BYTES
 from signspot.web.verification import Queues
-from signspot.web.word_search import Searcher, States
 from signspot.web.worker import JobSettings, Worker
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from signspot.types import Grid, Track
-from signspot.web.word_search import _RecentResults, exemplar_shares, track_bytes
+from signspot.web.searcher import _RecentResults, exemplar_shares, track_bytes
 
 
 def test_tracks_are_kept_up_to_a_number_of_bytes_those_used_last() -> None:
