@@ -44,7 +44,7 @@ def serve(
     try:
         from signspot.web.access import AccessPolicy
         from signspot.web.server import serve as run
-        from signspot.web.workbench import WorkbenchOptions
+        from signspot.web.server_state import WorkbenchOptions
     except ModuleNotFoundError as error:
         from signspot.errors import MissingExtraError
 

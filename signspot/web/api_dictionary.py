@@ -21,7 +21,7 @@ from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.types import Exemplar, Segment
 from signspot.web import dictionary_changes, exports, uploads
 from signspot.web.api_search import clip_landmarks, download
-from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
+from signspot.web.server_state import OWNER, OpenWorkbench, Seconds, Workbench
 
 router = APIRouter(tags=["dictionary"])
 

@@ -15,8 +15,8 @@ from signspot.subtitles.reading import read_subtitles
 from signspot.types import Segment
 from signspot.web import media, uploads
 from signspot.web.folder import VideoFile
+from signspot.web.server_state import OWNER, OpenWorkbench, Seconds, Workbench
 from signspot.web.texts import language_of, translated
-from signspot.web.workbench import OWNER, OpenWorkbench, Seconds, Workbench
 
 
 def library(bench: Workbench, q: str = "", listed: slice = slice(None)) -> dict[str, Any]:

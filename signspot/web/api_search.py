@@ -32,7 +32,7 @@ from signspot.types import Exemplar, Segment, Spotting
 from signspot.web import exports, uploads
 from signspot.web.media import share_with_hands
 from signspot.web.recordings import MOST_BYTES, MOST_LANDMARK_BYTES, read_frames, read_landmarks
-from signspot.web.workbench import VERIFIER, OpenWorkbench, Seconds, Workbench
+from signspot.web.server_state import VERIFIER, OpenWorkbench, Seconds, Workbench
 from signspot.web.worker import estimate
 from signspot.words.match import WordMatcher
 

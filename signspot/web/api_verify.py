@@ -16,9 +16,9 @@ from signspot.types import Spotting
 from signspot.web import dictionary_changes, exports
 from signspot.web.api_search import SpottingRow, download
 from signspot.web.folder import ServedFolder
+from signspot.web.server_state import OWNER, VERIFIER, OpenWorkbench, Seconds, Workbench
 from signspot.web.uploads import receive_text, remove
 from signspot.web.verification import Decision, Item, Share, measure, verified
-from signspot.web.workbench import OWNER, VERIFIER, OpenWorkbench, Seconds, Workbench
 
 router = APIRouter(tags=["verification"])
 

@@ -19,8 +19,8 @@ from signspot.io.progress import silent
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Exemplar, Segment, Spotting
 from signspot.web import uploads
+from signspot.web.server_state import Workbench
 from signspot.web.verification import place_of
-from signspot.web.workbench import Workbench
 from signspot.web.worker import cut_video
 
 TEXTS = ("word", "variant", "signer", "source", "licence", "consent")

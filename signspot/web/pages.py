@@ -16,9 +16,9 @@ from signspot.web import exports
 from signspot.web.access import WASM_POLICY, Role
 from signspot.web.api_library import library
 from signspot.web.recordings import FILES
+from signspot.web.server_state import OpenWorkbench, Workbench
 from signspot.web.texts import COOKIE, language_of, languages, strings, translator
 from signspot.web.verification import measure
-from signspot.web.workbench import OpenWorkbench, Workbench
 
 router = APIRouter(include_in_schema=False)
 _PAGES = ("library", "spot", "sign", "verify", "dictionary", "compare", "try")

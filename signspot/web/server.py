@@ -21,8 +21,8 @@ from signspot.io.files import explain_write_failure
 from signspot.version import VERSION
 from signspot.web import api_dictionary, api_library, api_search, api_verify, pages
 from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
+from signspot.web.server_state import Workbench, WorkbenchOptions
 from signspot.web.texts import language_of, translated
-from signspot.web.workbench import Workbench, WorkbenchOptions
 
 _NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 _ABOUT = (

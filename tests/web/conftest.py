@@ -93,7 +93,7 @@ class Server(Client):
         import uvicorn
 
         from signspot.web.server import bind, create_app
-        from signspot.web.workbench import WorkbenchOptions
+        from signspot.web.server_state import WorkbenchOptions
 
         bound = bind("127.0.0.1", self.port)
         options = WorkbenchOptions(

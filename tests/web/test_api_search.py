@@ -17,7 +17,7 @@ from signspot.spotting.spotter import load
 from signspot.types import Exemplar
 from signspot.web import api_search
 from signspot.web.api_search import _worker, on_one_thread, search_recordings
-from signspot.web.workbench import Workbench, WorkbenchOptions
+from signspot.web.server_state import Workbench, WorkbenchOptions
 
 
 def threads() -> set[int]:

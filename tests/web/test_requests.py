@@ -30,7 +30,7 @@ from signspot.subtitles.reading import read_subtitles
 from signspot.types import LabelSource, Segment
 from signspot.web import dictionary_changes
 from signspot.web.server import create_app
-from signspot.web.workbench import Workbench, WorkbenchOptions
+from signspot.web.server_state import Workbench, WorkbenchOptions
 from tests.fixtures.limits import wait_until
 
 from .conftest import Server

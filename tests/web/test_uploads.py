@@ -15,7 +15,7 @@ import pytest
 from signspot.errors import VideoLimitError
 from signspot.io.sandbox import Limits
 from signspot.web import uploads
-from signspot.web.workbench import Workbench, WorkbenchOptions
+from signspot.web.server_state import Workbench, WorkbenchOptions
 from signspot.web.worker import Worker
 
 from .conftest import Server
