@@ -137,7 +137,7 @@ def align(seconds: float, words: int, each: int) -> dict[str, float]:
 
 def archive(windows: int, signed: int) -> dict[str, float]:
     """Seconds of searching an archive by its index, without it, and of reading it: of the processor, and the clock."""
-    from experiments.applications.archive import search_times, write_archive
+    from experiments.applications.archive_search import search_times, write_archive
 
     spotter, seed = Spotter(landmark_encoder()), 52
     with TemporaryDirectory() as folder:

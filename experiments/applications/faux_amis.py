@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.applications.signs import embed_clips, gallery_of, make_words, parser_of, perform
+from experiments.applications.synthetic_signs import embed_clips, gallery_of, make_words, parser_of, perform
 from experiments.applications.variants import CUTS
 from experiments.markdown import print_table
 from signspot.applications.faux_amis import SAME_FORM, FauxAmis, FauxAmisOptions, compare_galleries

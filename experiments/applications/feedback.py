@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.applications.signs import (
+from experiments.applications.synthetic_signs import (
     Clip,
     add_corpora,
     embed_clips,
@@ -40,7 +40,7 @@ from signspot.applications.feedback import (
     strengths,
     typical_cost,
 )
-from signspot.applications.movement import DescribedSign, describe_sign
+from signspot.applications.performance_differences import DescribedSign, describe_sign
 from signspot.corpus.isolated import FPS, IsolatedClip, read_isolated
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import sign_in_context

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.applications.signs import (
+from experiments.applications.synthetic_signs import (
     Clip,
     add_corpora,
     embed_clips,

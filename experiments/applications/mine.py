@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.applications.densify import is_right, small_corpus
-from experiments.applications.signs import parser_of
+from experiments.applications.subtitle_timeline import is_right, small_corpus
+from experiments.applications.synthetic_signs import parser_of
 from experiments.markdown import print_table
 from signspot.applications.mine import MineOptions, find_exemplars
 from signspot.corpus.corpus import Corpus

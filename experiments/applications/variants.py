@@ -12,7 +12,7 @@ from math import comb
 
 import numpy as np
 
-from experiments.applications.signs import (
+from experiments.applications.synthetic_signs import (
     Clip,
     add_corpora,
     embed_clips,
@@ -22,7 +22,7 @@ from experiments.applications.signs import (
     perform,
 )
 from experiments.markdown import print_table
-from signspot.applications.signs import costs_between
+from signspot.applications.sign_comparison import costs_between
 from signspot.applications.variants import SAME_SIGN
 from signspot.corpus.isolated import IsolatedClip, read_isolated
 from signspot.dictionary.clustering import average_linkage

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.applications.signs import embed_clips, gallery_of, make_words, parser_of, perform
+from experiments.applications.synthetic_signs import embed_clips, gallery_of, make_words, parser_of, perform
 from experiments.markdown import print_table
 from signspot.applications.wake import (
     CANDIDATE_SCORE,

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.applications.signs import SAME, Costs, costs_between, sign_clip
+from signspot.applications.sign_comparison import SAME, Costs, costs_between, sign_clip
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.embedding.exemplars import Gallery
 from signspot.errors import DictionaryError, FormatError, OptionsError, UnknownWordError

@@ -14,7 +14,7 @@ from importlib.resources import files
 import numpy as np
 from matplotlib.figure import Figure
 
-from signspot.applications.movement import (
+from signspot.applications.performance_differences import (
     PARAMETERS,
     DescribedHand,
     DescribedSign,
@@ -24,7 +24,7 @@ from signspot.applications.movement import (
     compare,
     describe_sign,
 )
-from signspot.applications.signs import read_sign, video_frame
+from signspot.applications.sign_comparison import read_sign, video_frame
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import Source

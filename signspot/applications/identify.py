@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from signspot.applications.signs import read_sign, read_signs
+from signspot.applications.sign_comparison import read_sign, read_signs
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import SignPlace, Source
 from signspot.landmarks.features import mirror_features

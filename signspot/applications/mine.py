@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from signspot.applications.signs import write_exemplar_page
+from signspot.applications.sign_comparison import write_exemplar_page
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.dictionary.json_file import save_dictionary

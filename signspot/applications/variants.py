@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from signspot.applications.signs import SAME, Costs, costs_between, sign_clip
+from signspot.applications.sign_comparison import SAME, Costs, costs_between, sign_clip
 from signspot.dictionary.clustering import average_linkage
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery

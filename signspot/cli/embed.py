@@ -11,7 +11,7 @@ from signspot.cli.console import bar, count, load_spotter, log, open_outputs, pr
 from signspot.cli.options import EncoderName, Workers, default_workers, settings
 
 if TYPE_CHECKING:
-    from signspot.applications.archive import Shard
+    from signspot.applications.archive_search import Shard
     from signspot.spotting.spotter import Spotter
 
 _INCOMPLETE = 3  # the exit code where some videos could not be embedded
@@ -45,7 +45,7 @@ def embed(
 
     Example: signspot embed footage/ --out archive/ --shard 1/8
     """
-    from signspot.applications.archive import Shard
+    from signspot.applications.archive_search import Shard
     from signspot.embedding.published_features import SUFFIXES
     from signspot.embedding.tracks import SUFFIX, write_track
     from signspot.errors import OptionsError
@@ -82,7 +82,7 @@ def embed(
 
 def _embed_folder(source: Path, out: Path, stride: int, shard: "Shard", spotter: "Spotter") -> None:
     """Embed the videos of a folder, and print the rate."""
-    from signspot.applications.archive import embed_corpus
+    from signspot.applications.archive_search import embed_corpus
     from signspot.corpus.corpus import open_corpus
 
     corpus = open_corpus(source)

@@ -42,7 +42,7 @@ def mine(
     Example: signspot mine friend footage/ --dictionary my-signs/ --clips friend-new/ --out friend.eaf
     """
     from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
-    from signspot.applications.signs import write_exemplar_page
+    from signspot.applications.sign_comparison import write_exemplar_page
     from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.errors import OptionsError
 

@@ -53,7 +53,7 @@ def search(
 
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """
-    from signspot.applications.archive import SEARCHED, add_video, open_archive, search_archive
+    from signspot.applications.archive_search import SEARCHED, add_video, open_archive, search_archive
     from signspot.applications.mine import write_spottings_page
     from signspot.cli.spot import confirmed_exemplars, exemplars_of, with_further
     from signspot.errors import OptionsError

@@ -23,7 +23,7 @@ from signspot.errors import OptionsError, SignspotError
 from signspot.spotting.spot_options import SpotOptions
 
 if TYPE_CHECKING:  # what takes long to load is loaded when it is used
-    from signspot.applications.densify import Timeline
+    from signspot.applications.subtitle_timeline import Timeline
     from signspot.io.files import Outputs
     from signspot.plots.plot import PlotKind
     from signspot.spotting.spotter import Spotter, What
@@ -208,7 +208,7 @@ def search_near(
         options: of the search.
         further: exemplars of the same words.
     """
-    from signspot.applications.densify import DensifyOptions, find_words
+    from signspot.applications.subtitle_timeline import TimelineOptions, find_words
     from signspot.dictionary.dictionary import Dictionary
     from signspot.subtitles.reading import read_subtitles
 
@@ -217,7 +217,7 @@ def search_near(
     assert isinstance(dictionary, Dictionary), "an example was refused before"
     words = dictionary.with_exemplars(with_further(dictionary, further)) if further else dictionary
     with bar(video, "frames") as progress:
-        return find_words(spotter, video, lines, words, DensifyOptions(*near, options), progress)
+        return find_words(spotter, video, lines, words, TimelineOptions(*near, options), progress)
 
 
 def with_further(signs: "What", further: "Sequence[Exemplar]") -> "list[Exemplar]":
@@ -390,7 +390,7 @@ def draw(result: "SearchResult", wanted: Plots, timeline: "Timeline | None" = No
 
     view = view_of(result, pixels=wanted.pixels)
     if wanted.plot and timeline is not None:
-        from signspot.applications.densify import draw_timeline
+        from signspot.applications.subtitle_timeline import draw_timeline
         from signspot.plots.plot import save_figure
         from signspot.types import Segment
 
@@ -408,7 +408,7 @@ def draw(result: "SearchResult", wanted: Plots, timeline: "Timeline | None" = No
             write_result_video(view, wanted.video, progress)
         log(f"wrote {wanted.video}")
     if wanted.html:
-        from signspot.applications.densify import write_timeline_page
+        from signspot.applications.subtitle_timeline import write_timeline_page
         from signspot.plots.result_page import report
 
         with bar("report", "frames") as progress:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from signspot.applications.faux_amis import FauxAmisOptions, compare_galleries
 from signspot.applications.feedback import feedback_on
-from signspot.applications.signs import read_sign
+from signspot.applications.sign_comparison import read_sign
 from signspot.applications.variants import find_variants
 from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import normalise_word

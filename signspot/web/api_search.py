@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from threadpoolctl import threadpool_limits
 
-from signspot.applications.archive import Archive, nearest_locations
+from signspot.applications.archive_search import Archive, nearest_locations
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
 from signspot.embedding.inputs import is_pose_file
 from signspot.errors import OptionsError

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.annotation.store import open_store
-from signspot.applications.archive import Archive, open_track
+from signspot.applications.archive_search import Archive, open_track
 from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.dictionary.open_dictionary import open_dictionary

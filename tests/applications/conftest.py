@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.applications.signs import make_words, perform
+from experiments.applications.synthetic_signs import make_words, perform
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery

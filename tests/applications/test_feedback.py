@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.applications.feedback import alter
-from experiments.applications.signs import perform
+from experiments.applications.synthetic_signs import perform
 from signspot.applications.feedback import (
     DISSIMILARITY,
     MOST,
@@ -23,7 +23,7 @@ from signspot.applications.feedback import (
     measure_sign,
     strengths,
 )
-from signspot.applications.movement import (
+from signspot.applications.performance_differences import (
     DescribedHand,
     DescribedSign,
     MovementSegment,
@@ -31,7 +31,7 @@ from signspot.applications.movement import (
     count_ways,
     describe_sign,
 )
-from signspot.applications.signs import read_sign
+from signspot.applications.sign_comparison import read_sign
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import NoHandsError, UnknownWordError

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.applications.signs import perform
+from experiments.applications.synthetic_signs import perform
 from signspot.annotation.engines import HereEngine
 from signspot.annotation.run import AnnotationJob, annotate
 from signspot.annotation.run_options import AnnotateOptions
-from signspot.applications.densify import DensifyOptions, _lanes, find_words, write_timeline_page
 from signspot.applications.faux_amis import (
     FauxAmisOptions,
     find_faux_amis,
@@ -20,6 +19,7 @@ from signspot.applications.faux_amis import (
     write_faux_amis_page,
 )
 from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
+from signspot.applications.subtitle_timeline import TimelineOptions, _lanes, find_words, write_timeline_page
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
@@ -63,7 +63,7 @@ def test_subtitle_words_are_found_where_they_are_signed(
     spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]], tmp_path: Path
 ) -> None:
     path, signs = passage
-    options = DensifyOptions(padding=2.0, search=SpotOptions(false_alarms_per_hour=2000.0))
+    options = TimelineOptions(padding=2.0, search=SpotOptions(false_alarms_per_hour=2000.0))
     found = find_words(spotter, path, subtitles_of(signs), dictionary, options)
     assert len(found.mentions) == 12
     placed = [each for each in found.mentions if each.spotting is not None]
@@ -108,7 +108,7 @@ def test_subtitle_words_are_those_that_annotation_finds(
 ) -> None:
     path, signs = passage
     subtitles = subtitles_of(signs)
-    found = find_words(spotter, path, subtitles, dictionary, DensifyOptions(padding=2.0))
+    found = find_words(spotter, path, subtitles, dictionary, TimelineOptions(padding=2.0))
     videos = tmp_path / "corpus"
     videos.mkdir()
     shutil.copy(path, videos / "news.pose")
@@ -127,7 +127,7 @@ def test_subtitles_of_another_language_are_told(
     with pytest.raises(DictionaryError):
         find_words(spotter, passage[0], [Subtitle(0, 1, "Guten Abend")], dictionary)
     with pytest.raises(OptionsError):
-        DensifyOptions(padding=-1)
+        TimelineOptions(padding=-1)
     with pytest.raises(OptionsError):
         FauxAmisOptions(same=-2)
 

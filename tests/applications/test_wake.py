@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from experiments.applications.signs import perform
+from experiments.applications.synthetic_signs import perform
 from signspot.applications.wake import (
     SIGNS_PER_HOUR,
     OnlineAlignment,

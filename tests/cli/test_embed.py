@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.applications.archive import Shard, open_archive
+from signspot.applications.archive_search import Shard, open_archive
 from signspot.embedding.tracks import read_track
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from signspot.annotation.store import FILE, open_store
 from signspot.annotation.store_records import Findings, VideoRecord
 from signspot.annotation.tasks import write_gallery
-from signspot.applications.archive import COLUMNS, Axes, IndexCache
+from signspot.applications.archive_search import COLUMNS, Axes, IndexCache
 from signspot.applications.removal import Removal
 from signspot.applications.removal import forget as remove
 from signspot.cli.app import app

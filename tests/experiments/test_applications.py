@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.applications.archive import search_times, time_rows, write_archive
-from experiments.applications.densify import dense_rows, small_corpus
+from experiments.applications.archive_search import search_times, time_rows, write_archive
 from experiments.applications.faux_amis import faux_amis_rows, score_pairs
 from experiments.applications.feedback import Trial, alter, fit, synthetic_rows, synthetic_trials
 from experiments.applications.identify import look_up_row
 from experiments.applications.mine import mine_rows
-from experiments.applications.signs import embed_clips, make_words
+from experiments.applications.subtitle_timeline import dense_rows, small_corpus
+from experiments.applications.synthetic_signs import embed_clips, make_words
 from experiments.applications.variants import rand_index, synthetic_variants, variant_rows
 from experiments.applications.wake import Signing, distinctiveness_rows, latency_row
 from signspot.applications.faux_amis import FauxAmis, Friends
 from signspot.applications.feedback import DISSIMILARITY, RIGHT_SCORE, MeasuredDifference, error_classifier
-from signspot.applications.movement import Measure
+from signspot.applications.performance_differences import Measure
 from signspot.spotting.spotter import load
 from signspot.types import Exemplar
 

@@ -23,7 +23,7 @@ from signspot.annotation.run_spottings import spottings as stored_spottings
 from signspot.annotation.store import open_store
 from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.tasks import read_gallery, write_gallery
-from signspot.applications.archive import open_archive
+from signspot.applications.archive_search import open_archive
 from signspot.applications.removal import Person, in_file
 from signspot.corpus.corpus import FORMAT, Corpus, open_corpus
 from signspot.corpus.labels import read_labels

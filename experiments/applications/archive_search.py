@@ -1,6 +1,6 @@
 """Time of searching an archive on disk, beside reading its windows once and comparing every one of them.
 
-    python -m experiments.applications.archive --windows 10000000
+    python -m experiments.applications.archive_search --windows 10000000
 
 Windows are mixtures of windows of synthetic signing, in the order of time. Times are the least of some runs.
 """
@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiments.applications.signs import make_words, parser_of, perform
+from experiments.applications.synthetic_signs import make_words, parser_of, perform
 from experiments.markdown import print_table
-from signspot.applications.archive import Archive, coarse_search, open_archive
+from signspot.applications.archive_search import Archive, coarse_search, open_archive
 from signspot.embedding.tracks import write_track
 from signspot.spotting.spotter import Spotter, load
 from signspot.types import Grid, Track

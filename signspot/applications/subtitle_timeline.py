@@ -30,7 +30,7 @@ from signspot.words.match import WordMatcher
 
 
 @dataclass(frozen=True, slots=True)
-class DensifyOptions:
+class TimelineOptions:
     """Options of following subtitles."""
 
     padding: float = 4.0  # seconds before and after a subtitle in which its words are looked for (Sec. 4.5)
@@ -77,7 +77,7 @@ def find_words(
     video: Source | Track,
     subtitles: Sequence[Subtitle],
     dictionary: Dictionary,
-    options: DensifyOptions | None = None,
+    options: TimelineOptions | None = None,
     progress: Progress | None = None,
 ) -> Timeline:
     """Find every dictionary word that subtitles mention, near its subtitle.
@@ -96,7 +96,7 @@ def find_words(
     Raises:
         DictionaryError: no word of the dictionary occurs in the subtitles.
     """
-    chosen = options or DensifyOptions()
+    chosen = options or TimelineOptions()
     passage = chosen.passage
     lines = tuple(line for line in subtitles if passage is None or line.start in passage)
     mentions = find_mentions(match_subtitles(lines, WordMatcher(dictionary, chosen.language)), chosen.padding)
@@ -127,7 +127,7 @@ def _near_subtitles(
     track: Track,
     gallery: Gallery,
     mentions: Mapping[str, tuple[SubtitleMention, ...]],
-    options: DensifyOptions,
+    options: TimelineOptions,
 ) -> Iterator[Spotting]:
     """What `signspot annotate` finds in the video."""
     search = options.search

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from signspot.applications.archive import (
+from signspot.applications.archive_search import (
     GROUP,
     KNOTS,
     ROUNDING,
@@ -112,7 +112,7 @@ def test_of_many_videos_the_nearest_are_searched(
     spotter: Spotter, dictionary: Dictionary, words: Lexicon, twofold: str, archived: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("signspot.applications.archive.SEARCHED", 1)
+    monkeypatch.setattr("signspot.applications.archive_search.SEARCHED", 1)
     gallery = spotter.gallery(dictionary.select([next(word for word in words if word != twofold)]))
     spottings = search_archive(spotter, open_archive(archived / "tracks"), gallery, SpotOptions(threshold=0.0))
     assert set(spottings) == set(spotter.search(archived / "one.pose", gallery, SpotOptions(threshold=0.0)).spottings)
@@ -279,7 +279,7 @@ def test_indices_are_kept_by_content_and_opened_once(tmp_path: Path, monkeypatch
         opened.append(path)
         return open_memory_map(path, *given)
 
-    monkeypatch.setattr("signspot.applications.archive.open_memory_map", counted)
+    monkeypatch.setattr("signspot.applications.archive_search.open_memory_map", counted)
     results = [coarse_search(archive, query, 3, cache=cache).row[0].tolist() for _ in range(4)]
     assert results == results[:1] * 4
     assert len(opened) == 1  # made by the first search, opened by the second

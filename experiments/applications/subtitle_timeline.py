@@ -1,6 +1,6 @@
 """Share of subtitle words found on a timeline, and the share of those that are right, on a synthetic corpus.
 
-    python -m experiments.applications.densify --seed 53 --words 14
+    python -m experiments.applications.subtitle_timeline --seed 53 --words 14
 
 `--choose` prints several allowed rates of false alarms.
 """
@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.applications.signs import parser_of
+from experiments.applications.synthetic_signs import parser_of
 from experiments.markdown import print_table
-from signspot.applications.densify import DensifyOptions, find_words
+from signspot.applications.subtitle_timeline import TimelineOptions, find_words
 from signspot.corpus.corpus import Corpus
 from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.spot_options import SpotOptions
@@ -47,7 +47,7 @@ def dense_rows(spotter: Spotter, corpus: Corpus, rates: tuple[float, ...]) -> It
             assert video.landmarks is not None, "a synthetic corpus has landmarks"
             assert video.subtitles is not None, "and subtitles"
             lines = read_subtitles(video.subtitles)
-            options = DensifyOptions(search=SpotOptions(false_alarms_per_hour=rate))
+            options = TimelineOptions(search=SpotOptions(false_alarms_per_hour=rate))
             timeline = find_words(spotter, str(video.landmarks), lines, dictionary, options)
             spottings = [word.spotting for word in timeline.mentions if word.spotting is not None]
             asked += len(timeline.mentions)
