@@ -92,8 +92,8 @@ class TestEveryPage:
     def test_options_named_alone_exist(self, page: Path) -> None:
         if page.name != "CHANGELOG.md":
             alone = [line for line in _INLINE.findall(prose(page)) if line.startswith("--")]
-            told = {option for line in alone for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)}
-            unknown = {option for option in told - all_options() - _FOREIGN if f'"{option}"' not in programs()}
+            named = {option for line in alone for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)}
+            unknown = {option for option in named - all_options() - _FOREIGN if f'"{option}"' not in programs()}
             assert not unknown, f"no verb and no program has {sorted(unknown)}"
 
     def test_modules_targets_and_files_exist(self, page: Path) -> None:
@@ -101,8 +101,8 @@ class TestEveryPage:
         for line in code_lines(page):
             for target in re.findall(r"^make ([a-z][\w-]*)", line):
                 assert target in targets, f"no target for: {line}"
-            for module, rest in re.findall(r"python -m ((?:signspot|experiments|tools|benchmarks)[\w.]*)(.*)", line):
-                check_module(module, rest, line)
+            for module, options in re.findall(r"python -m ((?:signspot|experiments|tools|benchmarks)[\w.]*)(.*)", line):
+                check_module(module, options, line)
             if page.name != "CHANGELOG.md":
                 for path in re.findall(r"(?<![\w/.<*-])(\w+/[\w/-]+\.(?:py|toml|md))\b", line):
                     check_path(path, line)
@@ -148,26 +148,26 @@ def check_command(words: list[str]) -> None:
     """Follow the words down to a verb; its options must be there."""
     command = whole_app()
     options = options_of(command)
-    rest = words[1:]
-    while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
-        assert rest[0] in command.commands, f"no verb '{rest[0]}' in: {' '.join(words)}"
-        command = command.commands[rest.pop(0)]
+    words_left = words[1:]
+    while words_left and hasattr(command, "commands") and not words_left[0].startswith("-"):
+        assert words_left[0] in command.commands, f"no verb '{words_left[0]}' in: {' '.join(words)}"
+        command = command.commands[words_left.pop(0)]
         options |= options_of(command)
-    for word in rest:
+    for word in words_left:
         if word.startswith("--"):
             assert word.partition("=")[0] in options, f"no option {word} in: {' '.join(words)}"
 
 
-def check_module(module: str, rest: str, line: str) -> None:
+def check_module(module: str, arguments: str, line: str) -> None:
     """A program of the experiments, tools or benchmarks is there, and its package knows the options."""
-    found = importlib.util.find_spec(module)
-    assert found is not None, f"no module for: {line}"
-    assert found.origin, line
-    home = Path(found.origin)
-    known = "".join(each.read_text(encoding="utf-8") for each in home.parent.glob("*.py"))
-    for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest):
-        told = option.removeprefix("--").removeprefix("no-").replace("-", "_")
-        assert f'"{option}"' in known or re.search(rf"\b{told}: ", known), f"no option {option} for: {line}"
+    spec = importlib.util.find_spec(module)
+    assert spec is not None, f"no module for: {line}"
+    assert spec.origin, line
+    home = Path(spec.origin)
+    sources = "".join(path.read_text(encoding="utf-8") for path in home.parent.glob("*.py"))
+    for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", arguments):
+        field = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+        assert f'"{option}"' in sources or re.search(rf"\b{field}: ", sources), f"no option {option} for: {line}"
 
 
 def check_path(path: str, line: str) -> None:
@@ -178,7 +178,7 @@ def check_path(path: str, line: str) -> None:
 
 
 def options_of(command: Any) -> set[str]:
-    return {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
+    return {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}
 
 
 def is_importable(name: str) -> bool:
@@ -203,9 +203,9 @@ def check_names(tree: ast.Module) -> None:
             and isinstance(node.func, ast.Attribute)
             and ast.unparse(node.func.value) == "signspot"
         ):
-            known = inspect.signature(getattr(signspot, node.func.attr)).parameters
+            parameters = inspect.signature(getattr(signspot, node.func.attr)).parameters
             for keyword in node.keywords:
-                assert keyword.arg in known, f"signspot.{node.func.attr} has no parameter {keyword.arg}"
+                assert keyword.arg in parameters, f"signspot.{node.func.attr} has no parameter {keyword.arg}"
 
 
 def test_every_page_is_in_the_index() -> None:
@@ -228,16 +228,16 @@ def test_python_reference_tells_the_options() -> None:
 
 def test_python_reference_tells_signatures() -> None:
     """`name(a, b=1) -> X` in a block has the parameters of the real one, in their order."""
-    shown = [line for block in blocks(DOCS / "reference" / "python.md", "text") for line in block.splitlines()]
-    calls = [found for line in shown if (found := re.match(r"([\w.]+)\((.*)\) ->", line))]
+    lines = [line for block in blocks(DOCS / "reference" / "python.md", "text") for line in block.splitlines()]
+    calls = [match for line in lines if (match := re.match(r"([\w.]+)\((.*)\) ->", line))]
     assert len(calls) > 10
     for name, arguments in (call.groups() for call in calls):
         real: Any = signspot
         for part in name.split("."):
             real = getattr(real, part)
-        wanted = [p.name for p in inspect.signature(real).parameters.values() if p.name != "self"]
-        told = [a.partition("=")[0].strip() for a in re.sub(r"\([^)]*\)", "", arguments).split(",")]
-        assert [a for a in told if a not in ("", "*")] == wanted, f"{name}({arguments})"
+        parameters = [p.name for p in inspect.signature(real).parameters.values() if p.name != "self"]
+        documented = [a.partition("=")[0].strip() for a in re.sub(r"\([^)]*\)", "", arguments).split(",")]
+        assert [a for a in documented if a not in ("", "*")] == parameters, f"{name}({arguments})"
 
 
 def test_format_reference_has_every_format() -> None:

@@ -7,9 +7,9 @@ from signspot import errors
 
 def test_the_drawn_tree_is_the_real_one() -> None:
     classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.SignspotError)]
-    drawn = errors.__doc__ or ""
-    for each in classes:
-        assert f"{each.__name__} " in drawn + " ", f"{each.__name__} is not drawn"
+    tree = errors.__doc__ or ""
+    for error in classes:
+        assert f"{error.__name__} " in tree + " ", f"{error.__name__} is not drawn"
 
 
 def test_an_unknown_word_is_a_key_error_with_a_suggestion() -> None:

@@ -82,12 +82,12 @@ def test_an_environment_gets_what_a_wheel_names_and_no_more(tmp_path: Path) -> N
     assert {path.name.partition("-")[0] for path in (tmp_path / "site").iterdir()} == {"pluggy"}
 
 
-@pytest.mark.parametrize("asked", ["no-such-thing", "pluggy<0.1"])
-def test_what_a_wheel_names_must_be_there(tmp_path: Path, asked: str) -> None:
-    (one,) = dependencies.needed(dependencies.of_wheel(make_wheel(tmp_path / "it.whl", asked)))
+@pytest.mark.parametrize("requirement", ["no-such-thing", "pluggy<0.1"])
+def test_what_a_wheel_names_must_be_there(tmp_path: Path, requirement: str) -> None:
+    (one,) = dependencies.needed(dependencies.of_wheel(make_wheel(tmp_path / "it.whl", requirement)))
     with pytest.raises(SystemExit) as ended:
         dependencies.link(one, tmp_path / "site")
-    assert asked in str(ended.value)
+    assert requirement in str(ended.value)
 
 
 @pytest.mark.parametrize("version", ["3.10.13", "3.12.1", "3.13.0"])

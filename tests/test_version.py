@@ -9,10 +9,10 @@ ROOT = Path(signspot.__file__).parent.parent
 
 
 def test_packaging_takes_the_version_from_the_code() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert "version" not in told["project"]
-    assert told["project"]["dynamic"] == ["version"]
-    assert told["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "signspot.version.VERSION"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "signspot.version.VERSION"}
 
 
 def test_the_citation_names_this_version() -> None:

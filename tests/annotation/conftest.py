@@ -37,16 +37,16 @@ def expected(
     return lines(out)
 
 
-def lines(place: Path | str) -> list[str]:
-    with open_store(place) as store:
+def lines(address: Path | str) -> list[str]:
+    with open_store(address) as store:
         return list(dump(store))
 
 
-def assert_same_to_rounding(found: list[str], expected: list[str]) -> None:
+def assert_same_to_rounding(actual: list[str], expected: list[str]) -> None:
     """The same records, where tracks were made anew: sums split over other threads differ in their last digits."""
-    records, wanted = ([json.loads(line) for line in part] for part in (found, expected))
-    assert [list(record) for record in records] == [list(record) for record in wanted]
-    for record, other in zip(records, wanted, strict=True):
+    records, expected_records = ([json.loads(line) for line in part] for part in (actual, expected))
+    assert [list(record) for record in records] == [list(record) for record in expected_records]
+    for record, other in zip(records, expected_records, strict=True):
         for kind, values in record.items():
             numbers = {name: value for name, value in other[kind].items() if isinstance(value, float)}
             assert {name: values[name] for name in numbers} == pytest.approx(numbers, abs=_ROUNDING, rel=0)

@@ -56,6 +56,6 @@ def candidate(
 
 
 def findings(video: str, queries: Iterable[SubtitleQuery], candidates: Iterable[Candidate]) -> Findings:
-    asked = tuple(queries)
+    queries_of_video = tuple(queries)
     record = VideoRecord(video, "digest", 60.0)
-    return Findings(record, {each.word: "key" for each in asked}, asked, tuple(candidates))
+    return Findings(record, {query.word: "key" for query in queries_of_video}, queries_of_video, tuple(candidates))

@@ -108,10 +108,10 @@ def test_each_ray_worker_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch, t
 def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
     if find_spec("ray") is None:  # imported by the engine only: it decides where Ray listens
         pytest.skip("the extra 'ray' is not installed")
-    said = tmp_path_factory.mktemp("ray") / "said.txt"
+    output = tmp_path_factory.mktemp("ray") / "said.txt"
     engine = RayEngine(workers=2)
     try:
-        with output_into(said), pytest.MonkeyPatch.context() as patch:
+        with output_into(output), pytest.MonkeyPatch.context() as patch:
             patch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp(100 * "t")))  # too long for its sockets
             engine.__enter__()
     except EngineError as error:
@@ -119,14 +119,14 @@ def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
             pytest.skip(f"this machine is too busy: {error}")
         raise
     try:
-        assert said.read_text() == "", "Ray is not quiet"
+        assert output.read_text() == "", "Ray is not quiet"
         commands = [command_of(pid) for pid in descendants(os.getpid())]
-        (folder,) = [one for one in Path("/tmp").glob("signspot-ray-*") if any(str(one) in each for each in commands)]
+        (folder,) = [one for one in Path("/tmp").glob("signspot-ray-*") if any(str(one) in line for line in commands)]
         yield engine
     finally:
-        with output_into(said):
+        with output_into(output):
             engine.__exit__(None, None, None)
-        assert said.read_text() == "", "Ray is not quiet"
+        assert output.read_text() == "", "Ray is not quiet"
         assert not folder.exists(), "Ray's files stay behind"
 
 
@@ -189,15 +189,15 @@ class TestEveryEngine:
         assert capfd.readouterr() == ("", "")
 
     def test_items_are_made_when_a_worker_is_free(self, engine: Engine) -> None:
-        made = 0
+        number = 0
 
         def items() -> Iterator[str]:
-            nonlocal made
-            for made in range(1, 9):
-                yield str(made)
+            nonlocal number
+            for number in range(1, 9):
+                yield str(number)
 
         for done, _ in enumerate(engine.run(eval, items()), 1):
-            assert made <= done + 2
+            assert number <= done + 2
 
     def test_workers_use_one_core_each_and_this_process_as_before(self, engine: Engine) -> None:
         ((_, threads),) = engine.run(eval, ["__import__('os').environ['OPENBLAS_NUM_THREADS']"])

@@ -24,33 +24,33 @@ from signspot.types import Exemplar, Segment
 
 def gallery(exemplars: dict[str, int], seed: int = 0) -> Gallery:
     """So many exemplars of each word, each of them mirrored, too."""
-    shown = [Exemplar(word, f"{word}-{number}", variant="1") for word, n in exemplars.items() for number in range(n)]
+    signs = [Exemplar(word, f"{word}-{number}", variant="1") for word, n in exemplars.items() for number in range(n)]
     rows = [
         np.random.default_rng([seed, len(word)]).normal(size=(n, 2, 4)).astype(np.float32)
         for word, n in exemplars.items()
     ]
-    return Gallery.of(shown, np.concatenate(rows))
+    return Gallery.of(signs, np.concatenate(rows))
 
 
 def test_write_read_equal(tmp_path: Path) -> None:
-    made = gallery({"apple": 3, "tree": 1})
-    cut_out = replace(made.exemplars[0], cut_from="a video", segment=Segment(1.0, 2.0))
-    made = replace(made, exemplars=(cut_out, *made.exemplars[1:]))
-    again = read_gallery(write_gallery(made, tmp_path))
-    assert list(again.words) == ["apple", "tree"]
-    assert word_digests(again) == word_digests(made)
-    assert (again.embeddings == made.embeddings).all()
-    assert [again.exemplar(row) for row in range(8)] == [made.exemplar(row) for row in range(8)]
-    assert again.exemplars[0].cut_from == "a video"
-    assert [one.id for one in again.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
-    assert write_gallery(again, tmp_path) == write_gallery(made, tmp_path)
+    written = gallery({"apple": 3, "tree": 1})
+    cut_out = replace(written.exemplars[0], cut_from="a video", segment=Segment(1.0, 2.0))
+    written = replace(written, exemplars=(cut_out, *written.exemplars[1:]))
+    read = read_gallery(write_gallery(written, tmp_path))
+    assert list(read.words) == ["apple", "tree"]
+    assert word_digests(read) == word_digests(written)
+    assert (read.embeddings == written.embeddings).all()
+    assert [read.exemplar(row) for row in range(8)] == [written.exemplar(row) for row in range(8)]
+    assert read.exemplars[0].cut_from == "a video"
+    assert [one.id for one in read.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
+    assert write_gallery(read, tmp_path) == write_gallery(written, tmp_path)
 
 
 def test_a_whole_file_of_other_exemplars_is_told(tmp_path: Path) -> None:
-    wanted, other = (write_gallery(gallery({"apple": count}), tmp_path) for count in (1, 2))
-    wanted.write_bytes(other.read_bytes())
+    path, other = (write_gallery(gallery({"apple": count}), tmp_path) for count in (1, 2))
+    path.write_bytes(other.read_bytes())
     with pytest.raises(FormatError):
-        read_gallery(wanted)
+        read_gallery(path)
 
 
 def test_a_digest_tells_every_difference() -> None:
@@ -58,12 +58,12 @@ def test_a_digest_tells_every_difference() -> None:
     cut_out = replace(one.exemplars[1], cut_from="a video", segment=Segment(1.0, 2.0))
     others = [
         gallery({"apple": 2}, seed=1),
-        replace(one, exemplars=tuple(replace(each, id=each.id + "x") for each in one.exemplars)),
+        replace(one, exemplars=tuple(replace(exemplar, id=exemplar.id + "x") for exemplar in one.exemplars)),
         replace(one, exemplars=(one.exemplars[0], replace(one.exemplars[1], variant="2"))),
         replace(one, exemplars=(one.exemplars[0], cut_out)),
         Gallery(one.exemplars, one.embeddings[::2], one.rows[::2], one.mirrored[::2]),
     ]
-    assert len({word_digests(each)["apple"] for each in [one, *others]}) == 6
+    assert len({word_digests(changed)["apple"] for changed in [one, *others]}) == 6
     assert word_digests(one)["apple"] == word_digests(gallery({"apple": 2, "tree": 1}))["apple"]
 
 
@@ -85,11 +85,11 @@ def test_exemplars_that_cannot_be_read_are_told(corpus_folder: Path, encoder_fil
     "damage", [lambda content: b"", lambda content: content[:-3], lambda content: content[:-8] + b"\x01" * 8]
 )
 def test_a_damaged_file_is_made_again(damage, tmp_path: Path) -> None:
-    made = gallery({"apple": 2})
-    path = write_gallery(made, tmp_path)
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
+    written = gallery({"apple": 2})
+    path = write_gallery(written, tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(damage(content))
     with pytest.raises(FormatError, match=path.stem):
         read_gallery(path)
-    assert write_gallery(made, tmp_path) == path
-    assert path.read_bytes() == whole
+    assert write_gallery(written, tmp_path) == path
+    assert path.read_bytes() == content

@@ -88,12 +88,12 @@ def test_killed_twice_with_busy_workers(job: AnnotationJob, here, expected: list
 def test_a_run_by_mouthing_that_is_killed_goes_on(
     corpus_folder: Path, mouthing_file: Path, here, tmp_path: Path
 ) -> None:
-    whole, broken = (
+    uninterrupted, broken = (
         MouthingJob(corpus_folder, tmp_path / name, model=str(mouthing_file), cache=tmp_path, threshold=0.0)
         for name in ("whole", "broken")
     )
     run_until_killed("M", broken, str(mouthing_file), workers=2, videos=2)
     assert finished(broken.out) == 1
-    for job in (whole, broken):
+    for job in (uninterrupted, broken):
         assert not annotate_mouthings(job, RunOptions(negatives=2), here).failed
-    assert lines(whole.out) == lines(broken.out)
+    assert lines(uninterrupted.out) == lines(broken.out)

@@ -54,17 +54,17 @@ def test_a_run_finds_what_mouth_finds_and_a_second_one_does_nothing(job, here, m
     assert (report.annotated, report.failed) == (2, [])
     spotter, expected = MouthingSpotter(load_mouthing(mouthing_file)), []
     for name in ("test-0001", "train-0001"):
-        shown = read_subtitles(job.corpus / f"{name}.vtt")
+        subtitles = read_subtitles(job.corpus / f"{name}.vtt")
         lips = read_lips(job.corpus / f"{name}.pose")
-        expected += spotter.search(lips, find_candidates(shown, None, 4.0), name, least=0.0).labels
+        expected += spotter.search(lips, find_candidates(subtitles, None, 4.0), name, least=0.0).labels
     with open_store(job.out) as store:
-        found = mouthings(store, 0.0, open_corpus(job.corpus), word_threshold=0.0)
+        mouthed = mouthings(store, 0.0, open_corpus(job.corpus), word_threshold=0.0)
         assert store.settings()["source"] == "M"
         queries = list(store.queries())
-    assert [each.as_label() for each in found] == expected
+    assert [label.as_label() for label in mouthed] == expected
     assert len(expected) > 10
-    assert {(each.source, each.at) for each in found} == {(LabelSource.MOUTHING, TimeMeaning.END)}
-    spotting = found[0].as_spotting("v.mp4")
+    assert {(label.source, label.at) for label in mouthed} == {(LabelSource.MOUTHING, TimeMeaning.END)}
+    spotting = mouthed[0].as_spotting("v.mp4")
     assert (spotting.source, spotting.time) == (LabelSource.MOUTHING, spotting.end)
     assert spotting.end - spotting.start == pytest.approx(min(0.6, spotting.end))
     assert all(query.negatives == 3 and query.best is not None for query in queries)
@@ -98,9 +98,9 @@ def _settings(job: MouthingJob) -> dict[str, str]:
 def test_words_come_from_a_dictionary_too(job, here, corpus_folder):
     report = annotate_mouthings(replace(job, dictionary=corpus_folder / "dictionary"), OPTIONS, here)
     with open_store(job.out) as store:
-        asked = {query.word for query in store.queries()}
-    assert report.queries >= len(asked) > 3
-    assert asked <= {path.name for path in (corpus_folder / "dictionary").iterdir()} | set(
+        words = {query.word for query in store.queries()}
+    assert report.queries >= len(words) > 3
+    assert words <= {path.name for path in (corpus_folder / "dictionary").iterdir()} | set(
         open_corpus(corpus_folder).dictionary()
     )
 
@@ -111,16 +111,16 @@ def test_the_vocabulary_is_that_of_sure_training_videos(job, here, corpus_folder
     train = {video.id for video in corpus.in_split("train")}
     with open_store(job.out) as store:
         every = mouthings(store, 0.0, corpus, word_threshold=0.0)
-        best = max(each.score for each in every if each.video in train)
-        kept = mouthings(store, 0.0, corpus, word_threshold=best)
+        best = max(label.score for label in every if label.video in train)
+        chosen = mouthings(store, 0.0, corpus, word_threshold=best)
         assert not mouthings(store, 0.0, corpus, word_threshold=1.0)
-        surest_of_all = max(every, key=lambda each: each.score)  # were its video for testing, it would keep no word
+        surest_of_all = max(every, key=lambda label: label.score)  # were its video for testing, it would keep no word
         split = {name: "test" if name == surest_of_all.video else "train" for name in corpus.videos}
         videos = {name: replace(video, split=split[name]) for name, video in corpus.videos.items()}
         assert not mouthings(store, 0.0, replace(corpus, videos=videos), word_threshold=surest_of_all.score)
-    surest = {each.word for each in every if each.video in train and each.score >= best}
-    assert {each.word for each in kept} == surest
-    assert len(surest) < len({each.word for each in every})
+    surest = {label.word for label in every if label.video in train and label.score >= best}
+    assert {label.word for label in chosen} == surest
+    assert len(surest) < len({label.word for label in every})
 
 
 def test_a_store_is_of_one_source(job, here, encoder_file, corpus_folder):

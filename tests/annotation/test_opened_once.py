@@ -52,12 +52,12 @@ def test_another_process_does_not_read_a_file_again_to_digest_it(tmp_path: Path)
         "from signspot.io.files import content_digest\n"
         "print(content_digest(sys.argv[1]), opened.count(sys.argv[1]))"
     )
-    said = []
+    outputs = []
     for _ in range(2):
         environment = {**os.environ, "SIGNSPOT_CACHE": str(tmp_path / "cache")}
         done = subprocess.run([sys.executable, "-c", code, video], env=environment, capture_output=True, check=True)
-        said.append(done.stdout.decode().split())
-        with (tmp_path / "cache" / "digests.jsonl").open("a") as kept:
-            kept.write('{"path": 1, "stamp": [1e400], "digest": []}\n[\n')  # damage is passed over
-    assert [opens for _, opens in said] == ["1", "0"]
-    assert said[0][0] == said[1][0]
+        outputs.append(done.stdout.decode().split())
+        with (tmp_path / "cache" / "digests.jsonl").open("a") as digests:
+            digests.write('{"path": 1, "stamp": [1e400], "digest": []}\n[\n')  # damage is passed over
+    assert [opens for _, opens in outputs] == ["1", "0"]
+    assert outputs[0][0] == outputs[1][0]

@@ -44,11 +44,11 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(
         returning.join()
     assert (report.annotated, report.failed) == (4, [])
     assert lines(postgres.url) == expected
-    told = [record.getMessage() for record in caplog.records if "database" in record.getMessage()]
-    assert len(told) == 2
-    assert told[0].endswith("does not answer; waiting up to 600 s")
-    assert "is back after" in told[1]
-    assert "secret" not in "".join(told)
+    messages = [record.getMessage() for record in caplog.records if "database" in record.getMessage()]
+    assert len(messages) == 2
+    assert messages[0].endswith("does not answer; waiting up to 600 s")
+    assert "is back after" in messages[1]
+    assert "secret" not in "".join(messages)
 
 
 @pytest.mark.long
@@ -57,10 +57,10 @@ def test_a_server_that_stays_away_ends_the_run_and_the_next_one_goes_on(
 ) -> None:
     broken = replace(job, database=postgres.url, timeout=1.0)
     try:
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as refused:
             annotate(broken, OPTIONS, Disturbed(4, postgres.stop))
-        assert "secret" not in str(told.value)
-        assert "\n" not in str(told.value)
+        assert "secret" not in str(refused.value)
+        assert "\n" not in str(refused.value)
         with pytest.raises(StoreError):
             annotate(broken, OPTIONS, here)
     finally:

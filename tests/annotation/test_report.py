@@ -44,7 +44,7 @@ EVIDENCE = [
 
 
 def test_counts_by_hand() -> None:
-    low, high = count_yield(EVIDENCE, [0.6, 0.8], Mouthings(LABELS), lambda each: each.word != "pear")
+    low, high = count_yield(EVIDENCE, [0.6, 0.8], Mouthings(LABELS), lambda spotting: spotting.word != "pear")
     assert (low.full.words, low.full.signs, low.full.in_window, low.full.near, low.full.right) == (3, 4, 2, 1, 3)
     assert (low.mouthed.words, low.mouthed.signs, low.mouthed.new, low.mouthed.right) == (2, 3, 1, 2)
     assert (high.full.words, high.full.signs, high.full.new, high.full.precision) == (2, 2, 0, 0.5)
@@ -58,7 +58,7 @@ def test_without_truth_there_is_no_precision() -> None:
 
 
 def test_nothing_found_is_counted_too() -> None:
-    (row,) = count_yield([], [0.5], Mouthings([]), lambda each: True)
+    (row,) = count_yield([], [0.5], Mouthings([]), lambda spotting: True)
     assert (row.full.words, row.full.signs, row.full.precision) == (0, 0, None)
 
 
@@ -68,7 +68,7 @@ def test_a_mouthing_is_near_within_a_second(time: float, is_near: bool) -> None:
 
 
 def test_a_table_has_a_row_a_threshold() -> None:
-    rows = count_yield(EVIDENCE, [0.6, 0.8, 0.95], Mouthings(LABELS), lambda each: True)
+    rows = count_yield(EVIDENCE, [0.6, 0.8, 0.95], Mouthings(LABELS), lambda spotting: True)
     table = tabulate_yield(rows, [0.5, 0.6, float("nan")])
     assert next(table.cells()) == ["0.6", "3", "4", "2", "1", "2", "3", "1", "100.0 %", "50.0 %"]
     assert list(table.cells())[2][-2:] == ["–", "–"]
@@ -121,11 +121,11 @@ def decoys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def test_a_run_alone_tells_its_yield(run: Store, tmp_path: Path) -> None:
-    made = report_yield(run, tmp_path, thresholds=(0.6, 0.9))
-    assert made.judged is None
-    assert [table.rows for table in made.tables] == [((0.6, 3, 60), (0.9, 2, 40))]
-    assert (tmp_path / "yield.md").read_text() == made.as_markdown()
-    assert "| 0.9 | 2 | 40 |\n" in made.as_markdown()
+    report = report_yield(run, tmp_path, thresholds=(0.6, 0.9))
+    assert report.judged is None
+    assert [table.rows for table in report.tables] == [((0.6, 3, 60), (0.9, 2, 40))]
+    assert (tmp_path / "yield.md").read_text() == report.as_markdown()
+    assert "| 0.9 | 2 | 40 |\n" in report.as_markdown()
     assert (tmp_path / "yield.png").stat().st_size > 1000
 
 
@@ -134,16 +134,16 @@ def test_thresholds_begin_at_what_the_run_stores(run: Store, tmp_path: Path) -> 
 
 
 def test_decoys_tell_which_words_are_signed(run: Store, decoys: Store, tmp_path: Path) -> None:
-    made = report_yield(run, tmp_path, decoys=decoys)
+    report = report_yield(run, tmp_path, decoys=decoys)
     rows = list(csv.DictReader((tmp_path / "words.csv").read_text().splitlines()))
     assert rows[0]["word"] == "plum"
     assert {row["mentions"] for row in rows} == {"20"}
-    assert made.judged is not None
-    chosen = list(accepted(run, made.judged, 0.9))
-    words = [each.word for each in chosen]
+    assert report.judged is not None
+    chosen = list(accepted(run, report.judged, 0.9))
+    words = [spotting.word for spotting in chosen]
     assert (words.count("apple"), words.count("pear")) == (20, 20)
     assert words.count("plum") <= 2
-    assert made.tables[1].rows[2][:3] == (0.9, len(chosen), 60)
+    assert report.tables[1].rows[2][:3] == (0.9, len(chosen), 60)
 
 
 def test_thresholds_out_of_range_are_refused(run: Store, tmp_path: Path) -> None:

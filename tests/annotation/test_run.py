@@ -77,7 +77,7 @@ def test_a_corpus_is_annotated_and_a_second_run_does_nothing(apart: AnnotationJo
 
 def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: AnnotationJob, go, tmp_path: Path) -> None:
     go(apart)
-    whole = lines(apart.out)
+    expected = lines(apart.out)
     with open_store(apart.out) as store:
         words = sorted({query.word for query in store.queries()})
     part = replace(apart, out=tmp_path / "part", cache=tmp_path / "part", words=tuple(words[2:]))
@@ -86,7 +86,7 @@ def test_a_new_word_is_only_searched_and_leaves_the_rest_alone(apart: Annotation
     report, worked = go(replace(part, words=()))
     assert {word for unit in worked for word in unit.keys} == set(words[:2])
     assert {path: path.stat().st_ino for path in part.out.rglob("tracks/*/*")} == tracks
-    assert lines(part.out) == whole
+    assert lines(part.out) == expected
     assert not report.failed
 
 
@@ -114,7 +114,7 @@ def test_a_changed_subtitle_is_asked_again_and_a_removed_one_forgotten(job: Anno
     report, worked = go(job)
     assert {unit.video for unit in worked} <= {"test-0001"}
     with open_store(job.out) as store:
-        assert query.text not in {each.text for each in store.queries()}
+        assert query.text not in {question.text for question in store.queries()}
         assert [line for line in dump(store) if '"test-0001"' not in line] == others
     assert (report.annotated + report.unchanged, report.failed) == (4, [])
 
@@ -123,12 +123,12 @@ def test_a_changed_exemplar_redoes_its_word_only(job: AnnotationJob, go, tmp_pat
     go(job, replace(OPTIONS, negatives=0))
     with open_store(job.out) as store:
         word = next(store.queries()).word
-    shown = sorted((tmp_path / "dictionary").rglob("*.pose"))
-    own = [path for path in shown if path.stem.rsplit("-", 1)[0] == word]
-    other = next(path for path in shown if path not in own)
-    shutil.copy(other, own[0])
+    exemplars = sorted((tmp_path / "dictionary").rglob("*.pose"))
+    exemplars_of_word = [path for path in exemplars if path.stem.rsplit("-", 1)[0] == word]
+    other = next(path for path in exemplars if path not in exemplars_of_word)
+    shutil.copy(other, exemplars_of_word[0])
     _, worked = go(job, replace(OPTIONS, negatives=0))
-    assert {each for unit in worked for each in unit.keys} == {word}
+    assert {key for unit in worked for key in unit.keys} == {word}
 
 
 def test_damaged_tracks_are_made_again(apart: AnnotationJob, go, tmp_path: Path) -> None:
@@ -197,9 +197,9 @@ def test_what_spot_embedded_is_not_embedded_again_and_the_other_way_round(
     assert job.encoder is not None
     track = load(job.encoder).embed(video)
     (entry,) = (tmp_path / "cache" / "tracks").rglob("*.safetensors")
-    made = entry.stat().st_ino
+    inode = entry.stat().st_ino
     go(replace(job, cache=None))
-    assert entry.stat().st_ino == made
+    assert entry.stat().st_ino == inode
     assert len(list((tmp_path / "cache" / "tracks").rglob("*.safetensors"))) == 4
     assert not (job.out / "tracks").exists()
     assert np.array_equal(load(job.encoder).embed(video).embeddings, track.embeddings)
@@ -256,14 +256,14 @@ def test_bad_cues_are_told_in_one_line_and_the_rest_is_searched(
     with caplog.at_level(logging.WARNING):
         report, _ = go(job)
     assert report.failed == []
-    told = [record.getMessage() for record in caplog.records]
-    assert any(line.startswith("test-0001: test-0001.vtt: line") and line.endswith(", and 1 more") for line in told)
-    assert any("test-0001: 1 subtitles lie beyond the video's end" in line for line in told)
+    messages = [record.getMessage() for record in caplog.records]
+    assert any(line.startswith("test-0001: test-0001.vtt: line") and line.endswith(", and 1 more") for line in messages)
+    assert any("test-0001: 1 subtitles lie beyond the video's end" in line for line in messages)
     with open_store(job.out) as store:
-        asked = list(store.queries(video="test-0001"))
-        assert {query.subtitle for query in asked} == {0, 1, 2}
-        assert {query.best is None for query in asked if query.subtitle_start == seconds} == {True}
-        assert all(query.best is not None for query in asked if query.subtitle_start < seconds)
+        queries = list(store.queries(video="test-0001"))
+        assert {query.subtitle for query in queries} == {0, 1, 2}
+        assert {query.best is None for query in queries if query.subtitle_start == seconds} == {True}
+        assert all(query.best is not None for query in queries if query.subtitle_start < seconds)
 
 
 def test_files_without_a_partner_are_told_and_the_rest_goes_on(
@@ -275,9 +275,9 @@ def test_files_without_a_partner_are_told_and_the_rest_goes_on(
     with caplog.at_level(logging.WARNING):
         report, _ = go(job)
     assert (report.videos, report.annotated) == (2, 2)
-    told = [record.getMessage() for record in caplog.records]
-    assert "train-0001.vtt: there is no video of this name beside it; left out" in told
-    assert any(line.startswith("train-0002: there are no subtitles") for line in told)
+    messages = [record.getMessage() for record in caplog.records]
+    assert "train-0001.vtt: there is no video of this name beside it; left out" in messages
+    assert any(line.startswith("train-0002: there are no subtitles") for line in messages)
 
 
 def test_a_dictionary_without_any_matching_word_is_told(job: AnnotationJob, go, footage: Path) -> None:

@@ -14,23 +14,23 @@ FOUND = Candidate("v", 0, "apple", 1, 3.0, 2.36, 3.64, 0.9, "apple-1", "1", Fals
 
 
 def pair(
-    subtitle: int, shown: float, time: float, score: float = 0.9, rank: int = 1
+    subtitle: int, start: float, time: float, score: float = 0.9, rank: int = 1
 ) -> tuple[SubtitleQuery, Candidate]:
-    query = replace(QUERY, subtitle=subtitle, subtitle_start=shown, subtitle_end=shown + 1)
+    query = replace(QUERY, subtitle=subtitle, subtitle_start=start, subtitle_end=start + 1)
     span = {"start": time - 0.3, "end": time + 0.3}
     return query, replace(FOUND, subtitle=subtitle, time=time, score=score, rank=rank, **span)
 
 
 def test_a_peak_that_several_subtitles_find_is_one_spotting_of_the_nearest() -> None:
-    (kept,) = merge([pair(0, 0.0, 3.0), pair(1, 2.5, 3.0), pair(2, 4.0, 3.0)], 0.3)
-    assert kept.subtitle == 1
+    (spotting,) = merge([pair(0, 0.0, 3.0), pair(1, 2.5, 3.0), pair(2, 4.0, 3.0)], 0.3)
+    assert spotting.subtitle == 1
     (tied,) = merge([pair(4, 2.0, 3.5), pair(3, 4.0, 3.5)], 0.3)
     assert tied.subtitle == 3
 
 
 def test_of_overlapping_spans_the_higher_stays() -> None:
-    kept = merge([pair(0, 0, 3.0, 0.8), pair(1, 0, 3.2, 0.9), pair(2, 0, 3.5, 0.7), pair(3, 0, 3.7, 0.7)], 0.3)
-    assert [(one.time, one.score) for one in kept] == [(3.2, 0.9), (3.7, 0.7)]
+    spottings = merge([pair(0, 0, 3.0, 0.8), pair(1, 0, 3.2, 0.9), pair(2, 0, 3.5, 0.7), pair(3, 0, 3.7, 0.7)], 0.3)
+    assert [(one.time, one.score) for one in spottings] == [(3.2, 0.9), (3.7, 0.7)]
 
 
 def test_threshold_and_rank_choose_and_words_do_not_suppress_each_other(tmp_path: Path) -> None:

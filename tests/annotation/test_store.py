@@ -33,30 +33,30 @@ def findings(video: str, *words: str, key: str = "k") -> Findings:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "run")
     return request.getfixturevalue("postgres").url
 
 
 @pytest.fixture
-def store(place: str):
-    with open_store(place, create=True) as opened:
+def store(address: str):
+    with open_store(address, create=True) as opened:
         yield opened
 
 
 def test_what_goes_in_comes_out_in_order(store) -> None:
     for video in ("b", "a", "Ä", "B"):
         store.add(findings(video, "zebra", "Apple", "éclair"))
-    asked = list(store.queries())
-    assert [(q.video, q.word) for q in asked] == [
+    queries = list(store.queries())
+    assert [(q.video, q.word) for q in queries] == [
         (video, word) for video in ("B", "a", "b", "Ä") for word in ("Apple", "zebra", "éclair")
     ]
-    assert asked[0] == query("B", 0, "Apple")
-    found = list(store.candidates())
-    assert len(found) == 24
-    assert found[0] == candidate("B", 0, "Apple", 1, 0.9)
-    assert [c.rank for c in found[:4]] == [1, 2, 1, 2]
+    assert queries[0] == query("B", 0, "Apple")
+    candidates = list(store.candidates())
+    assert len(candidates) == 24
+    assert candidates[0] == candidate("B", 0, "Apple", 1, 0.9)
+    assert [c.rank for c in candidates[:4]] == [1, 2, 1, 2]
 
 
 def test_candidates_are_chosen_by_score_and_rank(store) -> None:
@@ -137,9 +137,9 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         open_store(tmp_path / "file" / "run", create=True)
 
 
-def test_readers_and_a_writer_at_once(store, place: str) -> None:
+def test_readers_and_a_writer_at_once(store, address: str) -> None:
     store.add(findings("a", "apple"))
-    with open_store(place) as other:
+    with open_store(address) as other:
         reading = other.queries()
         assert next(reading).word == "apple"
         store.add(findings("b", "tree"))

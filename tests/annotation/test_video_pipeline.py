@@ -36,8 +36,8 @@ def job(encoder_file: Path, tmp_path: Path) -> AnnotationJob:
     render_video(signing, make_appearance(1), footage / "news.mp4", (320, 240))
     (footage / "news.vtt").write_text("WEBVTT\n\n00:00.200 --> 00:00.800\nApples for my friend.\n")
     for word, sign in zip(lexicon, signs, strict=True):
-        shown, _ = isolated(sign, model, named_rng(1, word))
-        write_landmarks(project(shown, model.camera), tmp_path / "signs" / f"{word}.pose")
+        motion_of_sign, _ = isolated(sign, model, named_rng(1, word))
+        write_landmarks(project(motion_of_sign, model.camera), tmp_path / "signs" / f"{word}.pose")
     return AnnotationJob(footage, tmp_path / "signs", tmp_path / "run", encoder=str(encoder_file))
 
 

@@ -41,11 +41,11 @@ def test_the_same_gives_the_same_unit_wherever_the_files_lie() -> None:
 
 
 def test_whatever_results_follow_from_changes_the_key() -> None:
-    known = keys()
-    assert set(keys(digest="other").values()).isdisjoint(known.values())
-    assert set(keys(key=replace(KEY, settings={"padding": "0"})).values()).isdisjoint(known.values())
+    before = keys()
+    assert set(keys(digest="other").values()).isdisjoint(before.values())
+    assert set(keys(key=replace(KEY, settings={"padding": "0"})).values()).isdisjoint(before.values())
     other_negative = replace(KEY, words={**KEY.words, "house": "h2"})
-    assert set(keys(key=other_negative).values()).isdisjoint(known.values())
+    assert set(keys(key=other_negative).values()).isdisjoint(before.values())
 
 
 def test_a_change_of_one_word_leaves_the_others_alone() -> None:
@@ -92,9 +92,9 @@ def matched(subtitles: list[Subtitle]) -> MatchedSubtitles:
 
 def test_each_form_is_found_and_its_place_kept() -> None:
     subtitles = [Subtitle(1.0, 2.0, "An apple."), Subtitle(3.0, 4.0, "20 children")]
-    found = find_mentions(matched(subtitles), 4.0)
-    assert list(found) == ["apple", "child", "twenty"]
-    (apple,), (child,), (twenty,) = found.values()
+    mentions = find_mentions(matched(subtitles), 4.0)
+    assert list(mentions) == ["apple", "child", "twenty"]
+    (apple,), (child,), (twenty,) = mentions.values()
     assert (apple.form, apple.text[apple.first : apple.last]) == (Form.ORIGINAL, "apple")
     assert (twenty.form, twenty.text[twenty.first : twenty.last]) == (Form.NORMALISED, "20")
     assert (child.form, child.text[child.first : child.last]) == (Form.LEMMATISED, "children")
@@ -120,8 +120,8 @@ def test_no_character_that_a_database_refuses_moves_the_others() -> None:
 def test_words_of_the_panel_around_are_named() -> None:
     texts = ["apple", "ice", "child", "apple"]
     subtitles = [Subtitle(10 * at, 10 * at + 1, text) for at, text in enumerate(texts)]
-    found = find_mentions(matched(subtitles), 5.0, pool=("ice", "child", "see"))
-    assert [mention.nearby for mention in found["apple"]] == [("ice",), ("child",)]
+    mentions = find_mentions(matched(subtitles), 5.0, pool=("ice", "child", "see"))
+    assert [mention.nearby for mention in mentions["apple"]] == [("ice",), ("child",)]
     assert find_mentions(matched(subtitles), 10.0, pool=("ice", "child"))["apple"][0].nearby == ("child", "ice")
     assert find_mentions(matched(subtitles), 0.0, pool=("ice",))["ice"][0].nearby == ("ice",)
 
@@ -146,11 +146,11 @@ def test_nearby_is_every_word_whose_padded_time_meets(cues: list[tuple[int, int,
 
 
 @given(st.lists(st.integers(), unique=True))
-def test_everything_moves_and_nothing_is_lost(asked: list[int]) -> None:
-    moved = rotated(asked)
-    assert sorted(moved) == sorted(asked)
-    if len(asked) > 1:
-        assert not any(before == after for before, after in zip(asked, moved, strict=True))
+def test_everything_moves_and_nothing_is_lost(numbers: list[int]) -> None:
+    moved = rotated(numbers)
+    assert sorted(moved) == sorted(numbers)
+    if len(numbers) > 1:
+        assert not any(before == after for before, after in zip(numbers, moved, strict=True))
 
 
 def test_it_moves_by_half() -> None:
@@ -161,8 +161,8 @@ def test_words_are_asked_where_another_subtitle_stands() -> None:
     """Texts move with their words, so that spans stay right; what is mentioned around stays where it is."""
     subtitles = [Subtitle(0.0, 2.0, "An apple."), Subtitle(30.0, 32.0, "Two pears, a pear.")]
     matcher = WordMatcher(["apple", "pear"])
-    found = find_mentions(match_subtitles(subtitles, matcher), 4.0, ("apple", "pear"), decoys=True)
-    (apple,), (pear,) = found["apple"], found["pear"]
+    mentions = find_mentions(match_subtitles(subtitles, matcher), 4.0, ("apple", "pear"), decoys=True)
+    (apple,), (pear,) = mentions["apple"], mentions["pear"]
     assert (apple.subtitle, apple.start, apple.end, apple.text) == (1, 30.0, 32.0, "An apple.")
     assert (pear.subtitle, pear.start, pear.count, pear.nearby) == (0, 0.0, 2, ("apple",))
     assert apple.text[apple.first : apple.last] == "apple"

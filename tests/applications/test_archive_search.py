@@ -210,7 +210,7 @@ def test_indices_change_nothing(kind: str) -> None:
         assert (groups - similar).min() >= 0
         assert kind == "random" or np.median(above[:, 0]) < 0.05
     for top in (1, 30, 100_000):
-        plain, indexed = (nearest_windows(matrices, queries, top, indices=given) for given in (None, indices))
+        plain, indexed = (nearest_windows(matrices, queries, top, indices=used) for used in (None, indices))
         for number in range(len(queries)):
             assert np.array_equal(plain.matrix[number], indexed.matrix[number])
             assert np.array_equal(plain.row[number], indexed.row[number])
@@ -228,7 +228,7 @@ def test_indices_change_nothing_where_more_groups_are_looked_at_than_at_first(no
     assert axes is not None
     indices = [make_index(matrix, axes) for matrix in matrices]
     plain, indexed = (
-        nearest_windows(matrices, unit(near).astype(np.float32), top, 1, given) for given in (None, indices)
+        nearest_windows(matrices, unit(near).astype(np.float32), top, 1, used) for used in (None, indices)
     )
     for number in range(3):
         assert np.array_equal(plain.matrix[number], indexed.matrix[number])
@@ -275,9 +275,9 @@ def test_indices_are_kept_by_content_and_opened_once(tmp_path: Path, monkeypatch
     archive, query = open_archive(tmp_path / "a"), rows[50:51].astype(np.float32)
     opened: list[Path] = []
 
-    def counted(path: Path, *given: Any) -> Any:
+    def counted(path: Path, *arguments: Any) -> Any:
         opened.append(path)
-        return open_memory_map(path, *given)
+        return open_memory_map(path, *arguments)
 
     monkeypatch.setattr("signspot.applications.archive_search.open_memory_map", counted)
     results = [coarse_search(archive, query, 3, cache=cache).row[0].tolist() for _ in range(4)]

@@ -50,26 +50,26 @@ def test_the_sign_itself_is_right_and_another_is_not(
     spotter: Spotter, gallery: Gallery, words: Lexicon, clip: tuple[str, Path], tmp_path: Path
 ) -> None:
     word, path = clip
-    own = read_sign(spotter, path)
-    found = feedback_on(spotter, (path, own), word, gallery)
+    frames = read_sign(spotter, path)
+    feedback = feedback_on(spotter, (path, frames), word, gallery)
     takes = [perform(words[word].variants[0], SEED, "pupil", number) for number in range(3)]
     results = [feedback_on(spotter, (take, read_sign(spotter, take)), word, gallery) for take in takes]
     assert sum(result.right for result in results) >= 2, [result.doubt for result in results]
-    assert found.rank == 1
-    assert not found.instead
-    other = next(each for each in words if each != word)
-    wrong = feedback_on(spotter, (path, own), other, gallery)
+    assert feedback.rank == 1
+    assert not feedback.instead
+    other = next(entry for entry in words if entry != word)
+    wrong = feedback_on(spotter, (path, frames), other, gallery)
     assert not wrong.right
     assert wrong.instead[0].word == word
     assert word in "".join(feedback_lines(wrong))
     assert wrong.as_dict()["rank"] == wrong.rank > 1
     assert save_figure(draw_feedback(wrong), tmp_path / "f.png").stat().st_size > 5_000
-    frames = (np.full((60, 80, 3), 200, np.uint8), None)
-    alone, with_frame = draw_feedback(wrong), draw_feedback(wrong, frames)
+    pictures = (np.full((60, 80, 3), 200, np.uint8), None)
+    alone, with_frame = draw_feedback(wrong), draw_feedback(wrong, pictures)
     assert len(with_frame.axes) == len(alone.axes) + 1
     assert with_frame.axes[-1].images
     assert frames_that_differ(spotter, path, wrong) == (None, None), "landmarks have no frames"
-    assert {each.parameter for each in found.differences} >= {
+    assert {difference.parameter for difference in feedback.differences} >= {
         "handshape",
         "location",
         "orientation",
@@ -85,7 +85,7 @@ def test_a_changed_parameter_is_named(words: Lexicon, spotter: Spotter) -> None:
     few = {word: words[word] for word in list(words)[:4]}
     for word, error, sign in alter(few, SEED):  # type: ignore[arg-type]
         if error in ("orientation", "hands"):
-            clips = [perform(shown, SEED, "same") for shown in (sign, words[word].variants[0])]
+            clips = [perform(performed, SEED, "same") for performed in (sign, words[word].variants[0])]
             one, other = (describe_sign(read_sign(spotter, clip)) for clip in clips)
             measured = measure_sign(one, [other])
             differences = find_differences(measured, strengths(measured), one, other)
@@ -97,9 +97,11 @@ def test_a_changed_parameter_is_named(words: Lexicon, spotter: Spotter) -> None:
 def test_equal_signs_do_not_differ(spotter: Spotter, clip: tuple[str, Path]) -> None:
     frames = read_sign(spotter, clip[1])
     sign = describe_sign(frames)
-    found = compare(sign, sign)
-    assert set(found) == set(error_classifier().measures) - {DISSIMILARITY}
-    assert {name: each.value for name, each in found.items() if each.value >= 0.03 and name != "direction"} == {}
+    differences = compare(sign, sign)
+    assert set(differences) == set(error_classifier().measures) - {DISSIMILARITY}
+    assert {
+        name: measured.value for name, measured in differences.items() if measured.value >= 0.03 and name != "direction"
+    } == {}
     hidden = frames.copy()
     hidden[:, [*range(LEFT_HAND.start, RIGHT_HAND.stop)], 3] = 0
     assert compare(describe_sign(hidden), sign)["hand"].value > 0.5
@@ -158,27 +160,27 @@ def test_log_odds_add_up_and_doubt_is_of_any_error() -> None:
 
 
 def test_a_clip_without_hands_is_refused(spotter: Spotter, dictionary: Dictionary, clip: tuple[str, Path]) -> None:
-    seen = open_landmarks(clip[1])
+    sign = open_landmarks(clip[1])
     blind = replace(
-        seen, left_hand=np.full_like(seen.left_hand, np.nan), right_hand=np.full_like(seen.right_hand, np.nan)
+        sign, left_hand=np.full_like(sign.left_hand, np.nan), right_hand=np.full_like(sign.right_hand, np.nan)
     )
     with pytest.raises(NoHandsError):
         give_feedback(spotter, blind, clip[0], dictionary)
     with pytest.raises(UnknownWordError):
-        give_feedback(spotter, seen, "nothing", dictionary)
+        give_feedback(spotter, sign, "nothing", dictionary)
 
 
 def test_a_sign_is_right_by_how_its_exemplars_differ() -> None:
     """Codes on a line: exemplars at 0, 1 and 2 differ by 1, 2 and 1 on average 4/3, and count beside 3 x 4.2."""
     codes = np.zeros((3, 1, 4, 1), np.float32) + np.arange(3, dtype=np.float32)[:, None, None, None]
-    shown = [Exemplar("w", str(number)) for number in range(3)]
-    gallery = Gallery.of(shown, np.eye(3, dtype=np.float32)[:, None], codes)
+    exemplars = [Exemplar("w", str(number)) for number in range(3)]
+    gallery = Gallery.of(exemplars, np.eye(3, dtype=np.float32)[:, None], codes)
     match = Match("w", 0.9, "0")
     expected = (4 + 3 * 4.2) / 6
-    for place, cost in ((1.0, 2 / 3), (9.0, 8.0)):
-        sign = SignViews(np.eye(3, dtype=np.float32)[:1], np.full((1, 4, 1), place, np.float32))
+    for level, cost in ((1.0, 2 / 3), (9.0, 8.0)):
+        sign = SignViews(np.eye(3, dtype=np.float32)[:1], np.full((1, 4, 1), level, np.float32))
         assert dissimilarity(sign, gallery, match, 4.2) == pytest.approx(cost / expected / 1.19)
-    same = [replace(each, signer="one") for each in shown]  # how one signer varies says nothing of another
+    same = [replace(exemplar, signer="one") for exemplar in exemplars]  # how one signer varies says nothing of another
     alone = Gallery.of(same, np.eye(3, dtype=np.float32)[:, None], codes)
     assert dissimilarity(sign, alone, match, 4.2) == pytest.approx(8 / 4.2 / 1.19)
     assert np.isnan(dissimilarity(SignViews(np.eye(3, dtype=np.float32)[:1], None), gallery, match, 4.2))

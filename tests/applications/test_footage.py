@@ -64,43 +64,46 @@ def test_subtitle_words_are_found_where_they_are_signed(
 ) -> None:
     path, signs = passage
     options = TimelineOptions(padding=2.0, search=SpotOptions(false_alarms_per_hour=2000.0))
-    found = find_words(spotter, path, subtitles_of(signs), dictionary, options)
-    assert len(found.mentions) == 12
-    placed = [each for each in found.mentions if each.spotting is not None]
+    result = find_words(spotter, path, subtitles_of(signs), dictionary, options)
+    assert len(result.mentions) == 12
+    placed = [word_use for word_use in result.mentions if word_use.spotting is not None]
     right = [
-        any(word == each.word and segment.padded(0.2).overlap(each.spotting.segment) > 0 for word, segment in signs)
-        for each in placed
-        if each.spotting is not None
+        any(
+            word == word_use.word and segment.padded(0.2).overlap(word_use.spotting.segment) > 0
+            for word, segment in signs
+        )
+        for word_use in placed
+        if word_use.spotting is not None
     ]
     assert len(placed) >= 6
     assert sum(right) >= 0.7 * len(placed)
-    assert len({each.spotting for each in placed}) == len(placed), "a spotting counts once"
-    assert all(each.spotting.time in each.where for each in placed if each.spotting is not None)
+    assert len({word_use.spotting for word_use in placed}) == len(placed), "a spotting counts once"
+    assert all(word_use.spotting.time in word_use.where for word_use in placed if word_use.spotting is not None)
     mentioned = dictionary.select({word for word, _ in signs})
-    assert set(found.spottings) <= set(spotter.spot(path, mentioned, false_alarms_per_hour=2000.0)), "one decision"
-    page = write_timeline_page(found, tmp_path / "t.html").read_text()
+    assert set(result.spottings) <= set(spotter.spot(path, mentioned, false_alarms_per_hour=2000.0)), "one decision"
+    page = write_timeline_page(result, tmp_path / "t.html").read_text()
     assert f"{len(placed)} of 12" in page
     assert f"The {signs[0][0]} and" in page, "lines of a subtitle are joined"
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-    assert [spotting["time"] for spotting in data["spottings"]] == [spotting.time for spotting in found.spottings]
+    assert [spotting["time"] for spotting in data["spottings"]] == [spotting.time for spotting in result.spottings]
     for panel in data["panels"]:
         assert (panel["word_curve"] is None) == (len(panel["curves"]) < 2)
-        for spotting in (one for one in found.spottings if one.word == panel["word"] and panel["word_curve"]):
+        for spotting in (one for one in result.spottings if one.word == panel["word"] and panel["word_curve"]):
             assert max(panel["word_curve"]["scores"]) >= spotting.score - 1e-4, "spottings are its peaks"
-    assert [line["start"] for line in data["subtitles"]] == [line.start for line in found.subtitles]
+    assert [line["start"] for line in data["subtitles"]] == [line.start for line in result.subtitles]
     table = page.partition("Words of the subtitles")[2]
     assert [table.count(f"<td>{word}</td>") for word in sorted({word for word, _ in signs})] == [1] * 6
 
 
 def test_subtitles_hide_no_other() -> None:
     texts = ["one line\nand another", "x" * 200, "late"]
-    found = _lanes(
+    lanes = _lanes(
         [Subtitle(start, start + 3, text) for start, text in zip((0.0, 1.0, 29.9), texts, strict=True)], SPAN
     )
-    assert [(start, line) for start, _, line in found] == [(0.0, 0), (1.0, 1), (29.9, 0)]
-    assert found[0][1] == "one line and another"
-    assert found[1][1] == "x" * 59 + "…"
-    assert found[2][1] == "late"
+    assert [(start, line) for start, _, line in lanes] == [(0.0, 0), (1.0, 1), (29.9, 0)]
+    assert lanes[0][1] == "one line and another"
+    assert lanes[1][1] == "x" * 59 + "…"
+    assert lanes[2][1] == "late"
 
 
 def test_subtitle_words_are_those_that_annotation_finds(
@@ -108,7 +111,7 @@ def test_subtitle_words_are_those_that_annotation_finds(
 ) -> None:
     path, signs = passage
     subtitles = subtitles_of(signs)
-    found = find_words(spotter, path, subtitles, dictionary, TimelineOptions(padding=2.0))
+    result = find_words(spotter, path, subtitles, dictionary, TimelineOptions(padding=2.0))
     videos = tmp_path / "corpus"
     videos.mkdir()
     shutil.copy(path, videos / "news.pose")
@@ -117,8 +120,8 @@ def test_subtitle_words_are_those_that_annotation_finds(
     job = AnnotationJob(videos, dictionary, tmp_path / "run", encoder=spotter.encoder.name, cache=spotter.cache)
     report = annotate(job, AnnotateOptions(padding=2.0, negatives=0), HereEngine())
     annotated = {(one.word, one.time, one.score) for one in report.spottings}
-    assert found.spottings
-    assert {(one.word, one.time, one.score) for one in found.spottings} <= annotated
+    assert result.spottings
+    assert {(one.word, one.time, one.score) for one in result.spottings} <= annotated
 
 
 def test_subtitles_of_another_language_are_told(
@@ -139,16 +142,16 @@ def test_mined_exemplars_are_a_dictionary(
     word = signs[0][0]
     gallery = spotter.gallery(dictionary.select([word]))
     how = SpotOptions(threshold=0.3)
-    found = find_exemplars(spotter, gallery, [path], MineOptions(most=2, diversity=0), how)
-    assert [each.rank for each in found] == [1, 2]
-    assert found[0].spotting.score >= found[1].spotting.score
-    assert any(segment.overlap(found[0].spotting.segment) > 0 for other, segment in signs if other == word)
-    made = write_dictionary(found, tmp_path / "new")
+    mined = find_exemplars(spotter, gallery, [path], MineOptions(most=2, diversity=0), how)
+    assert [exemplar.rank for exemplar in mined] == [1, 2]
+    assert mined[0].spotting.score >= mined[1].spotting.score
+    assert any(segment.overlap(mined[0].spotting.segment) > 0 for other, segment in signs if other == word)
+    written = write_dictionary(mined, tmp_path / "new")
     again = open_dictionary(tmp_path / "new")
-    assert [each.id for each in again.exemplars] == [each.id for each in made.exemplars]
+    assert [exemplar.id for exemplar in again.exemplars] == [exemplar.id for exemplar in written.exemplars]
     assert spotter.identify(again.exemplars[0].path or "", gallery)[0].word == word
     with pytest.raises(OutputError):
-        write_dictionary(found, tmp_path / "new")
+        write_dictionary(mined, tmp_path / "new")
     with pytest.raises(OptionsError):
         find_exemplars(spotter, spotter.gallery(dictionary.select([word, signs[1][0]])), [path])
     with pytest.raises(OptionsError):
@@ -162,8 +165,8 @@ def test_diversity_prefers_other_videos(
     other = tmp_path / "other.pose"
     other.write_bytes(path.read_bytes())
     gallery = spotter.gallery(dictionary.select([signs[0][0]]))
-    found = find_exemplars(spotter, gallery, [path, other], MineOptions(2, 1.0), SpotOptions(threshold=0.3))
-    assert {each.spotting.video for each in found} == {str(path), str(other)}
+    mined = find_exemplars(spotter, gallery, [path, other], MineOptions(2, 1.0), SpotOptions(threshold=0.3))
+    assert {exemplar.spotting.video for exemplar in mined} == {str(path), str(other)}
     (tmp_path / "empty").mkdir()
     with pytest.raises(OptionsError):
         list(videos_in([tmp_path / "empty"]))
@@ -183,15 +186,15 @@ def test_shared_signs_are_found_and_their_meaning_is_told(
     spotter: Spotter, dictionary: Dictionary, second: Dictionary, words: Lexicon, twofold: str, tmp_path: Path
 ) -> None:
     names = [word for word in words if word != twofold][:4]
-    found = find_faux_amis(spotter, dictionary, second, FauxAmisOptions(same=0.7))
-    told = {(pair.first.word, pair.second.word): pair.meaning for pair in found.pairs}
-    assert told == {(names[0], names[0]): "same", (names[1], names[2]): "other", (names[3], "elsewhere"): "other"}
+    result = find_faux_amis(spotter, dictionary, second, FauxAmisOptions(same=0.7))
+    meanings = {(pair.first.word, pair.second.word): pair.meaning for pair in result.pairs}
+    assert meanings == {(names[0], names[0]): "same", (names[1], names[2]): "other", (names[3], "elsewhere"): "other"}
     table = tmp_path / "t.csv"
     table.write_text(f"{names[3]},elsewhere\n")
     options = FauxAmisOptions(0.7, translations=read_translations(table, dictionary, second))
     again = find_faux_amis(spotter, dictionary, second, options)
     assert {pair.second.word for pair in again.of("same")} == {names[0], "elsewhere"}
-    page = write_faux_amis_page(spotter, replace(found, pairs=found.pairs[:1]), tmp_path / "p.html", ("A", "<B>"))
+    page = write_faux_amis_page(spotter, replace(result, pairs=result.pairs[:1]), tmp_path / "p.html", ("A", "<B>"))
     assert page.read_text().count("<video") == 2
     assert page.read_text().count('poster="data:image/jpeg') == 2
     assert "<B>" not in page.read_text()

@@ -65,7 +65,7 @@ def test_every_stage_comes_to_something(run: tuple[Path, LoopResult], tiny_corpu
     assert learnt.labels["D"]
     assert all((out / f"recogniser-{name}.safetensors").is_file() for name in ("M", "D", "M+D"))
     tested = [learnt.outcome(f"recogniser {name}")["scores"] for name in ("M", "D", "M+D")]
-    assert len({tuple((each["tested"], each["clips"]) for each in scores) for scores in tested}) == 1  # alike
+    assert len({tuple((score["tested"], score["clips"]) for score in scores) for scores in tested}) == 1  # alike
     doubted = sum(contradicted(learnt.labels["M"], learnt.labels["D"]))
     assert doubted > 1
     assert (
@@ -85,29 +85,29 @@ def test_footage_without_splits_is_split_once(tiny_corpus: Corpus, options: Lear
     def loop() -> Loop:
         return Loop(tmp_path / "footage", tiny_corpus.layout.dictionary, tmp_path / "out", options, HereEngine)
 
-    first, kept = loop(), tmp_path / "out" / "splits.json"
+    first, saved = loop(), tmp_path / "out" / "splits.json"
     test = {video.id for video in first.corpus.in_split("test")}
     assert test
     assert first.training == first.corpus.videos.keys() - test != set()
-    splits = json.loads(kept.read_text())
-    kept.write_text(json.dumps({"train": splits["test"], "test": splits["train"]}))  # a person may change it
+    splits = json.loads(saved.read_text())
+    saved.write_text(json.dumps({"train": splits["test"], "test": splits["train"]}))  # a person may change it
     assert loop().training == test
 
 
 def test_the_gain_in_one_sentence() -> None:
-    def said(**told: tuple[str, float | None]) -> str:
+    def sentence(**recognisers: tuple[str, float | None]) -> str:
         stages = []
-        for name, (line, share) in told.items():
+        for name, (line, share) in recognisers.items():
             scores = [] if share is None else [{"tested": "all signs", "instance": [share]}]
             stages.append(
                 StageDone(f"recogniser {name.replace('_', '+')}", {"message": line, "scores": scores}, redone=True)
             )
         return gained(LoopResult(tuple(stages), {}))
 
-    assert re.findall(r"\d+%", said(M=("", 0.5), D=("", 0.25), M_D=("", 0.75))) == ["75%", "50%", "25%"]
-    assert re.findall(r"\d+%", said(M=("", 0.5))) == ["50%"]
-    assert "nobody knows" in said(D=("learnt; not tested: nobody knows", None))
-    assert "%" not in said()
+    assert re.findall(r"\d+%", sentence(M=("", 0.5), D=("", 0.25), M_D=("", 0.75))) == ["75%", "50%", "25%"]
+    assert re.findall(r"\d+%", sentence(M=("", 0.5))) == ["50%"]
+    assert "nobody knows" in sentence(D=("learnt; not tested: nobody knows", None))
+    assert "%" not in sentence()
 
 
 def test_only_what_changed_is_done_again(
@@ -127,14 +127,14 @@ def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
     record = tmp_path / "stages" / "labels-M.json"
     record.parent.mkdir()
 
-    def kept(**changes: object) -> object:
+    def outcome_with(**changes: object) -> object:
         checksum = text_digest(json.dumps(changes.get("outcome", outcome), sort_keys=True))
         record.write_text(json.dumps({"key": "k", "outcome": outcome, "checksum": checksum, **changes}))
         return kept_outcome(tmp_path, "labels M", "k")
 
-    assert kept() == outcome
-    assert kept(checksum="0") is None
-    assert kept(key="other") is None
+    assert outcome_with() == outcome
+    assert outcome_with(checksum="0") is None
+    assert outcome_with(key="other") is None
     for other in (
         "x",
         [1],
@@ -143,7 +143,7 @@ def test_a_record_that_a_person_changed_is_no_record(tmp_path: Path) -> None:
         {"files": ["../a"]},
         {"files": [str(tmp_path / "a.jsonl")]},
     ):
-        assert kept(outcome=other) is None
+        assert outcome_with(outcome=other) is None
     record.write_text("[" * 100_000)
     assert kept_outcome(tmp_path, "labels M", "k") is None
     record.unlink()
@@ -157,7 +157,7 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
         pytest.skip("the extra 'ray' is not installed")
     engines: dict[str, Callable[[], Engine]] = {"ray": lambda: RayEngine(2), "laptop": lambda: WorkerPool(2)}
     chosen = replace(options, labels="lips", threshold=0.3)
-    told: dict[str, dict[str, bytes]] = {}
+    contents: dict[str, dict[str, bytes]] = {}
     for name, engine in engines.items():
         out = tmp_path / name
         try:
@@ -170,13 +170,13 @@ def test_on_ray_as_on_one_laptop(tiny_corpus: Corpus, options: LearnOptions, tmp
         assert "found on the lips" in learnt.outcome("labels M")["message"]
         assert all(learnt.labels.values())
         write_loop_report(learnt, tiny_corpus, out / "report.html")
-        files = ["labels-M.jsonl", "labels-D.jsonl", *(f"recogniser-{each}.safetensors" for each in SOURCES)]
-        told[name] = {file: (out / file).read_bytes() for file in files}
+        files = ["labels-M.jsonl", "labels-D.jsonl", *(f"recogniser-{source}.safetensors" for source in SOURCES)]
+        contents[name] = {file: (out / file).read_bytes() for file in files}
         page = (out / "report.html").read_text()
         assert "<video" in page
-        told[name]["report"] = re.sub(r"data:video[^\"]*", "", page).encode()  # the encoder of clips is not exact
-    for what, written in told["laptop"].items():
-        assert told["ray"][what] == written, what
+        contents[name]["report"] = re.sub(r"data:video[^\"]*", "", page).encode()  # the encoder of clips is not exact
+    for name, written in contents["laptop"].items():
+        assert contents["ray"][name] == written, name
 
 
 def test_a_recogniser_that_sees_pixels(options: LearnOptions, tmp_path: Path) -> None:

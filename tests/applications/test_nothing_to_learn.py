@@ -27,7 +27,7 @@ def footage(tiny_corpus: Corpus, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def given(footage: Path, tiny_corpus: Corpus) -> Path:
+def labelled(footage: Path, tiny_corpus: Corpus) -> Path:
     """The same with labels M."""
     shutil.copytree(tiny_corpus.folder / "labels", footage / "labels")
     return footage
@@ -48,8 +48,8 @@ def say_instead(footage: Path, sentence: str) -> None:
     """Let all subtitles say the same."""
     for path in footage.glob("*.vtt"):
         lines = path.read_text().splitlines()
-        said = [line if "-->" in line or not line or line.startswith("WEBVTT") else sentence for line in lines]
-        path.write_text("\n".join(said) + "\n")
+        replaced = [line if "-->" in line or not line or line.startswith("WEBVTT") else sentence for line in lines]
+        path.write_text("\n".join(replaced) + "\n")
 
 
 def without_subtitles(footage: Path) -> None:
@@ -66,9 +66,9 @@ def change_labels(footage: Path, **changes: object) -> None:
 def blind(folder: Path) -> None:
     """Take the hands out of all landmarks."""
     for path in folder.rglob("*.pose"):
-        seen = open_landmarks(path)
-        none = np.full_like(seen.left_hand, np.nan)
-        write_landmarks(replace(seen, left_hand=none, right_hand=none), path)
+        landmarks = open_landmarks(path)
+        none = np.full_like(landmarks.left_hand, np.nan)
+        write_landmarks(replace(landmarks, left_hand=none, right_hand=none), path)
 
 
 def train_on_all(footage: Path) -> None:
@@ -83,17 +83,17 @@ def damage(footage: Path) -> None:
 
 
 def test_footage_and_a_dictionary_are_enough(
-    learn: Callable[..., LoopResult], given: Path, tiny_corpus: Corpus, tmp_path: Path
+    learn: Callable[..., LoopResult], labelled: Path, tiny_corpus: Corpus, tmp_path: Path
 ) -> None:
     """Without splits some videos are kept for tests, named in the run's folder; recognisers learn from the others."""
     with counting() as opened:
-        result = learn(given)
-    texts = [path.name for path in given.rglob("*.vtt")]
+        result = learn(labelled)
+    texts = [path.name for path in labelled.rglob("*.vtt")]
     assert {name: opened[name] for name in texts} == dict.fromkeys(texts, 2)  # to digest it, and to read it
     assert opened["dictionary.json"] in (1, 2)  # an earlier test may have left its digest in the cache
     assert all(result.outcome(f"recogniser {name}")["files"] for name in ("M", "D", "M+D"))
     splits = read_splits(tmp_path / "out" / "splits.json")
-    assert sorted((*splits.train, *splits.test)) == sorted(path.stem for path in given.glob("*.pose"))
+    assert sorted((*splits.train, *splits.test)) == sorted(path.stem for path in labelled.glob("*.pose"))
     assert splits.test
     labels = tiny_corpus.labels()
     inside = sum(label.video in splits.train for label in labels)
@@ -125,52 +125,52 @@ def test_nothing_without_labels(
     [
         (damage, "no recogniser can be trained"),
         (blind, "no recogniser can be trained"),
-        (lambda given: (without_subtitles(given), change_labels(given, time=9999.0)), r"0 of \d+ words"),
-        (lambda given: (without_subtitles(given), change_labels(given, word="apple")), "of 1 word"),
+        (lambda labelled: (without_subtitles(labelled), change_labels(labelled, time=9999.0)), r"0 of \d+ words"),
+        (lambda labelled: (without_subtitles(labelled), change_labels(labelled, word="apple")), "of 1 word"),
     ],
     ids=["damaged videos", "no hands", "labels beyond the end", "labels of one word"],
 )
 def test_nothing_with_labels(
-    learn: Callable[..., LoopResult], given: Path, spoil: Callable[[Path], object], reason: str
+    learn: Callable[..., LoopResult], labelled: Path, spoil: Callable[[Path], object], reason: str
 ) -> None:
-    spoil(given)
+    spoil(labelled)
     with pytest.raises(NothingToLearnError, match=reason):
-        learn(given)
-    assert not list((given.parent / "out").glob("recogniser*"))
+        learn(labelled)
+    assert not list((labelled.parent / "out").glob("recogniser*"))
 
 
-def test_what_failed_is_tried_again(learn: Callable[..., LoopResult], given: Path) -> None:
+def test_what_failed_is_tried_again(learn: Callable[..., LoopResult], labelled: Path) -> None:
     """Labels alone teach a recogniser; with subtitles there are labels D, too."""
-    subtitles = {path: path.read_bytes() for path in given.glob("*.vtt")}
-    without_subtitles(given)
-    first = learn(given)
+    subtitles = {path: path.read_bytes() for path in labelled.glob("*.vtt")}
+    without_subtitles(labelled)
+    first = learn(labelled)
     assert first.outcome("recogniser M")["files"]
     assert not first.outcome("recogniser D"), "there is nothing to train it on"
-    assert [stage.name for stage in learn(given).stages if stage.redone] == ["labels D"]
+    assert [stage.name for stage in learn(labelled).stages if stage.redone] == ["labels D"]
     for path, text in subtitles.items():
         path.write_bytes(text)
-    assert learn(given).outcome("recogniser D")["files"]
+    assert learn(labelled).outcome("recogniser D")["files"]
 
 
 def test_one_video_that_cannot_be_read(
-    learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
+    learn: Callable[..., LoopResult], labelled: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    train_on_all(given)
-    first = min(given.glob("train*.pose"))
+    train_on_all(labelled)
+    first = min(labelled.glob("train*.pose"))
     first.write_bytes(b"no landmarks")
-    assert learn(given).outcome("recogniser M")["files"]
+    assert learn(labelled).outcome("recogniser M")["files"]
     assert first.stem in caplog.text
 
 
 def test_labels_of_words_that_the_dictionary_has_not(
-    learn: Callable[..., LoopResult], given: Path, caplog: pytest.LogCaptureFixture
+    learn: Callable[..., LoopResult], labelled: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    train_on_all(given)
-    without_subtitles(given)
-    for number, path in enumerate(sorted((given / "labels").iterdir())):
+    train_on_all(labelled)
+    without_subtitles(labelled)
+    for number, path in enumerate(sorted((labelled / "labels").iterdir())):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         path.write_text("".join(json.dumps({**row, "word": f"quokka {number % 2}"}) + "\n" for row in rows))
-    assert learn(given).outcome("recogniser M")["words"] == 2
+    assert learn(labelled).outcome("recogniser M")["words"] == 2
     assert "0 of 2" in caplog.text
 
 

@@ -15,27 +15,27 @@ from signspot.spotting.spotter import Spotter
 
 def test_a_sign_is_found_and_drawn(spotter: Spotter, gallery: Gallery, clip: tuple[str, Path], tmp_path: Path) -> None:
     word, path = clip
-    found = identify_sign(spotter, path, gallery, 4)
-    assert found.matches[0].word == word
-    assert [match.word for match in found.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
-    assert set(found.signs) == {match.exemplar for match in found.matches}
-    assert save_figure(draw_identification(found), tmp_path / "look.png").stat().st_size > 10_000
+    identification = identify_sign(spotter, path, gallery, 4)
+    assert identification.matches[0].word == word
+    assert [match.word for match in identification.matches] == [m.word for m in spotter.identify(path, gallery, 4)]
+    assert set(identification.signs) == {match.exemplar for match in identification.matches}
+    assert save_figure(draw_identification(identification), tmp_path / "look.png").stat().st_size > 10_000
 
 
 def test_variants_are_those_of_the_language(
     spotter: Spotter, dictionary: Dictionary, twofold: str, tmp_path: Path
 ) -> None:
-    found = find_variants(spotter, dictionary, twofold)
-    shown = [{exemplar.id.split("/")[-1][0] for exemplar in group.exemplars} for group in found.groups]
-    assert sorted(map(sorted, shown)) == [["a"], ["b"]]
+    variants = find_variants(spotter, dictionary, twofold)
+    grouped = [{exemplar.id.split("/")[-1][0] for exemplar in group.exemplars} for group in variants.groups]
+    assert sorted(map(sorted, grouped)) == [["a"], ["b"]]
     source = dictionary[twofold][0].path
     assert source is not None
-    uses, searched = find_use(spotter, found, [source])
-    assert {use.variant for use in uses} <= {group.name for group in found.groups}
-    page = write_variants_page(spotter, found, tmp_path / "v.html", (uses, searched)).read_text()
+    uses, searched = find_use(spotter, variants, [source])
+    assert {use.variant for use in uses} <= {group.name for group in variants.groups}
+    page = write_variants_page(spotter, variants, tmp_path / "v.html", (uses, searched)).read_text()
     assert page.count("<video") == 6
     assert "default-src 'none'" in page
-    assert draw_costs(found).axes
+    assert draw_costs(variants).axes
     with pytest.raises(UnknownWordError):
         find_variants(spotter, dictionary, "nothing")
     with pytest.raises(OptionsError):

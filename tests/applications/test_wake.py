@@ -58,8 +58,8 @@ def test_costs_frame_by_frame_equal_those_at_once() -> None:
 @pytest.fixture(scope="module")
 def stream(words: Lexicon) -> Stream:
     """Signing in which the first word is the fourth sign, where that is, and three recordings of it."""
-    one, two, first, *rest = [entry.variants[0] for entry in words.values()]
-    others = [one, two, *rest]
+    one, two, first, *last = [entry.variants[0] for entry in words.values()]
+    others = [one, two, *last]
     signer = make_signer("user", SEED, Role.TEST, left_share=0)
     motion, segments = continuous([*others[:3], first, *others[3:6]], signer, named_rng(SEED, "stream"))
     return project(motion, signer.camera), segments[3], [perform(first, SEED, "user", 2, number) for number in range(3)]
@@ -75,10 +75,10 @@ def test_the_sign_is_told_soon_after_it(spotter: Spotter, stream: Stream, sign: 
     assert len(sign.recording_scores) == 3
     assert sign.background_hours > 0
     waiting = WakeStream(spotter.encoder, sign)
-    known = []
-    for place in range(len(footage)):
-        known += [(event, float(footage.times[place])) for event in waiting.push(footage[place : place + 1])]
-    ((best, when),) = known  # the sign, and no other
+    events = []
+    for frame in range(len(footage)):
+        events += [(event, float(footage.times[frame])) for event in waiting.push(footage[frame : frame + 1])]
+    ((best, when),) = events  # the sign, and no other
     assert abs(best.time - where.end) < 0.5
     assert 0 < when - best.time <= (waiting.latency + 1) / 25
     assert best.latency <= waiting.latency
@@ -95,20 +95,20 @@ def test_a_sign_that_is_held_is_one_event() -> None:
         "soon": [0.9] * 5 + [0.2] * 30 + [0.8] * 5,
         "better": [0.9] * 75 + [0.95] * 5,
     }
-    told = {}
+    events = {}
     for name, course in courses.items():
         scores = np.array([0.2] * 5 + course + [0.2] * 20)
         codes = ((1 / scores - 1) ** 0.25)[:, None].astype(np.float32)  # distances that score so, by a scale of 1
         detector = WakeDetector(bare, 1.0, None, 25.0)
-        told[name] = sum(detector.step(code, frame / 25) is not None for frame, code in enumerate(codes))
-    assert told == {"held": 1, "again": 2, "soon": 1, "better": 2}
+        events[name] = sum(detector.step(code, frame / 25) is not None for frame, code in enumerate(codes))
+    assert events == {"held": 1, "again": 2, "soon": 1, "better": 2}
 
 
 def test_dropped_frames_and_new_sizes_are_reported(spotter: Spotter, stream: Stream, sign: WakeSign) -> None:
     footage, where, _ = stream
     waiting = WakeStream(spotter.encoder, replace(sign, threshold=0.5))
-    for place in range(0, len(footage), 2):  # every other frame is lost: as a stream of half the rate
-        waiting.push(footage[place : place + 1])
+    for frame in range(0, len(footage), 2):  # every other frame is lost: as a stream of half the rate
+        waiting.push(footage[frame : frame + 1])
     assert waiting.breaks == 0
     waiting = WakeStream(spotter.encoder, replace(sign, threshold=0.5))
     middle = int(np.searchsorted(footage.times, where.middle))
@@ -132,10 +132,10 @@ def test_enrolment_says_what_it_needs(spotter: Spotter, stream: Stream, sign: Wa
         enrol(spotter, [replace(recordings[0], left_hand=blind, right_hand=blind)])
     with pytest.raises(OptionsError):
         WakeStream(spotter.encoder, sign, hop=0)
-    own = enrol(spotter, recordings[:1], [footage], rate=1.0)
-    assert own.background_false_alarms == 0
-    assert own.recording_scores == ()
-    assert not WakeStream(spotter.encoder, own).push(footage), "what the background holds gives no alarm"
+    alone = enrol(spotter, recordings[:1], [footage], rate=1.0)
+    assert alone.background_false_alarms == 0
+    assert alone.recording_scores == ()
+    assert not WakeStream(spotter.encoder, alone).push(footage), "what the background holds gives no alarm"
     with pytest.raises(NotAVideoError):
         next(open_stream("camera:none"))
     write_landmarks(footage, tmp_path / "f.pose")
@@ -145,22 +145,22 @@ def test_enrolment_says_what_it_needs(spotter: Spotter, stream: Stream, sign: Wa
 
 def test_what_is_nearer_to_a_negative_is_no_event(spotter: Spotter, stream: Stream, sign: WakeSign) -> None:
     footage, where, recordings = stream
-    gallery, own = recordings_gallery(spotter, recordings)
+    gallery, scores = recordings_gallery(spotter, recordings)
     bare = replace(sign, threshold=0.5, negatives=np.empty((0, 0, 0), np.float32))
-    found = list(WakeStream(spotter.encoder, bare).peaks(footage))
-    (peak,) = [each for each in found if abs(each.time - where.end) < 0.5]
+    peaks = list(WakeStream(spotter.encoder, bare).peaks(footage))
+    (peak,) = [candidate for candidate in peaks if abs(candidate.time - where.end) < 0.5]
     left = WakeStream(spotter.encoder, replace(bare, negatives=peak.codes[None])).push(footage)
     assert all(abs(event.time - where.end) >= 0.5 for event in left)
     far = replace(bare, negatives=peak.codes[None] + 100)
-    assert len(WakeStream(spotter.encoder, far).push(footage)) == len(found)
+    assert len(WakeStream(spotter.encoder, far).push(footage)) == len(peaks)
     high = [replace(peak, score=0.98)]
     chosen = choose_threshold(spotter.encoder, gallery, 3600.0, high, 1.0, ())
     assert chosen.threshold > 0.9, "once in an hour, a sign that no other gives away reached as much"
     assert len(chosen.negatives) == 1 + len(sign.negatives)
     low = [replace(peak, score=0.75), replace(peak, score=0.71)]
-    assert 0.6 < choose_threshold(spotter.encoder, gallery, 360.0, low, 1.0, own).threshold <= 0.8 * min(own)
-    assert choose_threshold(spotter.encoder, gallery, 3600.0, [], 1.0, own).threshold == 0.6
-    other = [replace(each, codes=each.codes + 100) for each in high]
+    assert 0.6 < choose_threshold(spotter.encoder, gallery, 360.0, low, 1.0, scores).threshold <= 0.8 * min(scores)
+    assert choose_threshold(spotter.encoder, gallery, 3600.0, [], 1.0, scores).threshold == 0.6
+    other = [replace(candidate, codes=candidate.codes + 100) for candidate in high]
     assert choose_threshold(spotter.encoder, gallery, 3600.0, other, 1.0, ()).threshold == 0.6, (
         "it does not pass for the sign"
     )
@@ -168,11 +168,11 @@ def test_what_is_nearer_to_a_negative_is_no_event(spotter: Spotter, stream: Stre
 
 def test_signs_are_verified_by_likeness_and_margin() -> None:
     """Least is a sum of -0.5: the logarithm of usual over own cost, and half of that of negative over own cost."""
-    own = np.array([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0], [1.0, 3.0]])
-    others = np.array([1.0, 2.0, 4.0, 1.6])  # sums 0, -0.69, -0.69 + 0.35, -0.69 + 0.24
-    assert verify(own, others, 1.0).tolist() == [True, False, True, True]
-    assert verify(own, others, 0.5).tolist() == [False, False, False, False]
-    assert verify(own[:1], np.array([np.inf]), 0.01).tolist() == [True], "nothing else can be meant"
+    costs = np.array([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0], [1.0, 3.0]])
+    usual_costs = np.array([1.0, 2.0, 4.0, 1.6])  # sums 0, -0.69, -0.69 + 0.35, -0.69 + 0.24
+    assert verify(costs, usual_costs, 1.0).tolist() == [True, False, True, True]
+    assert verify(costs, usual_costs, 0.5).tolist() == [False, False, False, False]
+    assert verify(costs[:1], np.array([np.inf]), 0.01).tolist() == [True], "nothing else can be meant"
 
 
 def test_recordings_that_differ_from_each_other_allow_no_more(spotter: Spotter, sign: WakeSign) -> None:
@@ -222,22 +222,22 @@ def test_distances_are_in_units_of_what_is_usual() -> None:
 
 def test_chances_fall_with_the_distance_and_with_negatives() -> None:
     far = np.array([1.0, 1.4, 1.8, 2.5, 4.0])
-    unknown, known = false_alarm_chance(far, negative=False), false_alarm_chance(far, negative=True)
-    assert (np.diff(unknown) < 0).all()
-    assert (known <= unknown).all()
-    assert SIGNS_PER_HOUR * unknown[-1] < 0.1
+    usual, negatives = false_alarm_chance(far, negative=False), false_alarm_chance(far, negative=True)
+    assert (np.diff(usual) < 0).all()
+    assert (negatives <= usual).all()
+    assert SIGNS_PER_HOUR * usual[-1] < 0.1
 
 
 def test_near_words_are_named_and_become_negatives_and_the_sign_itself_does_not() -> None:
     unit = float(distances_of(RECORDINGS, 1.0, at(1.0)[None])[0])
-    known = gallery_of(("own", 9.0), ("own", 1.1), ("far", 4.0), ("near", 1.6), ("near", 7.0))
-    found, negatives = by_dictionary(RECORDINGS, unit, known)
-    assert found.same == ("own",)
-    assert [(each.word, each.distance) for each in found.nearest] == [("near", 1.6), ("far", 4.0)]
+    dictionary = gallery_of(("own", 9.0), ("own", 1.1), ("far", 4.0), ("near", 1.6), ("near", 7.0))
+    distinct, negatives = by_dictionary(RECORDINGS, unit, dictionary)
+    assert distinct.same == ("own",)
+    assert [(word.word, word.distance) for word in distinct.nearest] == [("near", 1.6), ("far", 4.0)]
     assert sorted(negatives[:, 0, 0].tolist()) == pytest.approx([1.6, 4.0, 7.0]), "no exemplar of the sign itself"
-    assert found.words == 3
+    assert distinct.words == 3
     expected = SIGNS_PER_HOUR * float(false_alarm_chance(np.array([1.6, 4.0]), negative=True).mean())
-    assert found.per_hour == pytest.approx(expected, rel=1e-3)
+    assert distinct.per_hour == pytest.approx(expected, rel=1e-3)
     alone, none = by_dictionary(RECORDINGS, unit, gallery_of(("own", 1.0)))
     assert (alone.per_hour, alone.nearest, len(none)) == (0.0, (), 0)
 
@@ -247,9 +247,9 @@ def test_decoys_that_crowd_about_the_sign_mean_more_alarms() -> None:
     rates = []
     for nearest in (1.5, 2.0, 3.0):
         decoys = np.stack([at(far) for far in np.geomspace(nearest, 2 * nearest, 60)])
-        found = by_decoys(RECORDINGS, unit, decoys, list(range(60)))
-        assert (found.words, found.by_dictionary, found.same) == (60, False, ())
-        rates.append(found.per_hour)
+        distinct = by_decoys(RECORDINGS, unit, decoys, list(range(60)))
+        assert (distinct.words, distinct.by_dictionary, distinct.same) == (60, False, ())
+        rates.append(distinct.per_hour)
     assert rates[0] > 5 * rates[1] > 25 * rates[2]
 
 
@@ -259,16 +259,16 @@ def test_enrolment_tells_the_sign_from_its_neighbours(spotter: Spotter, words: L
     clips = {"first": perform(first, SEED, "dictionary", 1), "second": perform(second, SEED, "dictionary", 2)}
     embedder = ExemplarEmbedder(spotter.encoder, spotter.cache)
     views = [embedder.embed_source(clip) for clip in clips.values()]
-    codes = np.stack([each.codes for each in views if each.codes is not None])
-    known = Gallery.of([Exemplar(word, word) for word in clips], np.stack([each.embeddings for each in views]), codes)
-    sign, told = (enrol(spotter, recordings, rate=60.0, dictionary=signs) for signs in (None, known))
+    codes = np.stack([view.codes for view in views if view.codes is not None])
+    gallery = Gallery.of([Exemplar(word, word) for word in clips], np.stack([view.embeddings for view in views]), codes)
+    sign, informed = (enrol(spotter, recordings, rate=60.0, dictionary=signs) for signs in (None, gallery))
     assert sign.distinct is not None
-    assert told.distinct is not None
-    assert (sign.distinct.by_dictionary, told.distinct.by_dictionary) == (False, True)
+    assert informed.distinct is not None
+    assert (sign.distinct.by_dictionary, informed.distinct.by_dictionary) == (False, True)
     assert sign.distinct.words == len(np.unique(decoys_of(spotter.encoder).words))  # type: ignore[union-attr]
-    assert [each.word for each in told.distinct.nearest][-1] == "second"
-    assert len(told.negatives) > len(sign.negatives)
-    loose = with_distinctiveness(spotter.encoder, replace(sign, usual=1e9), known)
+    assert [word.word for word in informed.distinct.nearest][-1] == "second"
+    assert len(informed.negatives) > len(sign.negatives)
+    loose = with_distinctiveness(spotter.encoder, replace(sign, usual=1e9), gallery)
     assert loose.distinct is not None
     assert set(loose.distinct.same) == set(clips), "where everything is usual, nothing is told apart"
     assert len(loose.negatives) == len(sign.negatives)

@@ -46,8 +46,8 @@ def corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     motion, _ = continuous([*signs, *signs], signer, named_rng(1, "s"))
     write_landmarks(project(motion, signer.camera), folder / "footage.pose")
     for word, sign in zip(lexicon, signs, strict=True):
-        shown, _ = isolated(sign, model, named_rng(1, word))
-        write_landmarks(project(shown, model.camera), folder / "signs" / f"{word}.pose")
+        performed, _ = isolated(sign, model, named_rng(1, word))
+        write_landmarks(project(performed, model.camera), folder / "signs" / f"{word}.pose")
     torch.manual_seed(0)
     small = make_encoder("small", build("landmark", width=32, hand_width=16, part_width=8, last_width=32))
     save_encoder(small, folder / "encoder.safetensors")

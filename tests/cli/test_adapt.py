@@ -22,19 +22,19 @@ def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call, footage: Path, tmp_path: Path) -> None:
     """One step is too little to learn anything. The same command again goes on from there, and says the same."""
-    out = tmp_path / "mine"
-    command = f"adapt {footage} --out {out} --encoder landmark-synthetic --steps 1"
-    code, said, noted = signspot(*command.split())
-    assert code == 0, noted
-    assert "no gain on held-out footage: keep 'landmark-synthetic'" in said
-    assert "held-out words" in said
-    assert "subtitled segments" in noted
-    assert not list(out.glob("*.safetensors"))
-    code, said, _ = signspot(*command.split(), "--json")
+    folder = tmp_path / "mine"
+    command = f"adapt {footage} --out {folder} --encoder landmark-synthetic --steps 1"
+    code, out, err = signspot(*command.split())
+    assert code == 0, err
+    assert "no gain on held-out footage: keep 'landmark-synthetic'" in out
+    assert "held-out words" in out
+    assert "subtitled segments" in err
+    assert not list(folder.glob("*.safetensors"))
+    code, out, _ = signspot(*command.split(), "--json")
     assert code == 0
-    told = json.loads(said)
-    assert told["encoder"] is None
-    assert {gain["group"] for gain in told["gains"]["alignment"]} == {"all words", "learned words", "held-out words"}
+    result = json.loads(out)
+    assert result["encoder"] is None
+    assert {gain["group"] for gain in result["gains"]["alignment"]} == {"all words", "learned words", "held-out words"}
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call,
     ],
 )
 def test_mistakes_are_one_line(signspot: Call, footage: Path, tmp_path: Path, options: str, reason: str) -> None:
-    code, said, noted = signspot("adapt", str(footage), "--out", str(tmp_path / "mine"), *options.split())
+    code, out, err = signspot("adapt", str(footage), "--out", str(tmp_path / "mine"), *options.split())
     assert code in (1, 2)
-    assert not said
-    assert reason in noted
-    assert len(noted.strip().splitlines()) == 1
+    assert not out
+    assert reason in err
+    assert len(err.strip().splitlines()) == 1

@@ -31,17 +31,17 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
     code, out, err = signspot(*common, "--export", table, "--labels", labels)
     assert code == 0, err
     assert out.startswith("1 video with subtitles: 1 annotated, 0 unchanged, 0 failed\n")
-    found = read_spottings(table)
-    assert f"{len(found)} spottings of 3 words with a score of 0.6 or more" in out
-    assert {each.word for each in found} == {"apple", "friend", "name"}
-    assert {Path(each.video).name for each in found} == {"monday.pose"}
-    assert {each.source for each in found} == {LabelSource.DICTIONARY}
+    spottings = read_spottings(table)
+    assert f"{len(spottings)} spottings of 3 words with a score of 0.6 or more" in out
+    assert {record.word for record in spottings} == {"apple", "friend", "name"}
+    assert {Path(record.video).name for record in spottings} == {"monday.pose"}
+    assert {record.source for record in spottings} == {LabelSource.DICTIONARY}
     taught = list(read_records(Label, labels))
-    assert {each.video for each in taught} == {"monday"}
-    assert all(each.start is not None for each in taught)
-    assert [(each.word, each.time) for each in taught] == [(each.word, each.time) for each in found]
-    assert [each.confidence for each in taught] == pytest.approx([each.score for each in found], abs=1e-4)
-    assert {each.source for each in taught} == {LabelSource.DICTIONARY}
+    assert {record.video for record in taught} == {"monday"}
+    assert all(record.start is not None for record in taught)
+    assert [(record.word, record.time) for record in taught] == [(record.word, record.time) for record in spottings]
+    assert [record.confidence for record in taught] == pytest.approx([record.score for record in spottings], abs=1e-4)
+    assert {record.source for record in taught} == {LabelSource.DICTIONARY}
 
     (footage / "tuesday.pose").write_bytes(b"damaged")
     shutil.copy(footage / "monday.srt", footage / "tuesday.srt")
@@ -99,10 +99,10 @@ def test_every_video_gets_a_document_that_links_to_it(
     common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
     code, _, err = signspot(*common, "--export", table, "--export", document)
     assert code == 0, err
-    wanted = {(footage / day / "a.pose").resolve() for day in ("mon", "tue")}
-    assert {Path(each.video).resolve() for each in read_spottings(table)} == wanted
+    videos = {(footage / day / "a.pose").resolve() for day in ("mon", "tue")}
+    assert {Path(spotting.video).resolve() for spotting in read_spottings(table)} == videos
     documents = sorted(document.parent.glob("*.eaf"))
     assert len(documents) == 2
-    linked = [{Path(each.video).resolve() for each in read_spottings(path)} for path in documents]
+    linked = [{Path(spotting.video).resolve() for spotting in read_spottings(path)} for path in documents]
     assert sorted(map(len, linked)) == [1, 1]
-    assert set.union(*linked) == wanted
+    assert set.union(*linked) == videos

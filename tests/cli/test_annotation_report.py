@@ -17,9 +17,9 @@ Call = Callable[..., tuple[int, str, str]]
 
 def fill(folder: Path, scores: list[float], offset: float) -> Path:
     queries = [query("v", i, "apple", 100.0 * i + offset, 100.0 * i + offset + 10) for i in range(len(scores))]
-    found = [candidate("v", i, "apple", 100.0 * i + offset + 5, score) for i, score in enumerate(scores)]
+    candidates = [candidate("v", i, "apple", 100.0 * i + offset + 5, score) for i, score in enumerate(scores)]
     with open_store(folder, create=True) as store:
-        store.add(findings("v", queries, found))
+        store.add(findings("v", queries, candidates))
     return folder
 
 
@@ -49,8 +49,8 @@ def test_a_run_is_reported(signspot: Call, run: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_believed_is_written(signspot: Call, run: Path, decoys: Path, tmp_path: Path) -> None:
-    wanted = ("--decoys", decoys, "--spottings", tmp_path / "accepted.csv", "--out", tmp_path / "report")
-    code, _, err = signspot("annotate-report", run, *wanted)
+    options = ("--decoys", decoys, "--spottings", tmp_path / "accepted.csv", "--out", tmp_path / "report")
+    code, _, err = signspot("annotate-report", run, *options)
     assert code == 0, err
     assert "written: 6 spottings" in err
     assert {spotting.score for spotting in read_spottings(tmp_path / "accepted.csv")} == {0.95, 0.96, 0.97, 0.98}
@@ -58,16 +58,16 @@ def test_what_is_believed_is_written(signspot: Call, run: Path, decoys: Path, tm
 
 
 def test_spottings_that_are_mouthed_too_are_told(signspot: Call, run: Path, decoys: Path, tmp_path: Path) -> None:
-    asked = query("v", 0, "apple", 0.0, 10.0)
-    said = replace(candidate("v", 0, "apple", 5.5, 0.7), source=LabelSource.MOUTHING, at=TimeMeaning.END)
+    mentioned = query("v", 0, "apple", 0.0, 10.0)
+    mouthed = replace(candidate("v", 0, "apple", 5.5, 0.7), source=LabelSource.MOUTHING, at=TimeMeaning.END)
     with open_store(tmp_path / "lips", create=True) as store:
         store.claim({"source": "M"})
-        store.add(findings("v", [asked], [said]))
-    wanted = ("--decoys", decoys, "--spottings", tmp_path / "x.csv", "--out", tmp_path / "report")
-    code, out, err = signspot("annotate-report", run, *wanted, "--mouthings", tmp_path / "lips")
+        store.add(findings("v", [mentioned], [mouthed]))
+    options = ("--decoys", decoys, "--spottings", tmp_path / "x.csv", "--out", tmp_path / "report")
+    code, out, err = signspot("annotate-report", run, *options, "--mouthings", tmp_path / "lips")
     assert code == 0, err
     assert ["0.71", "1", "7"] in [line.split() for line in out.splitlines()]
-    assert [each.mouthed for each in read_spottings(tmp_path / "x.csv") if each.time < 10] == [0.7]
+    assert [spotting.mouthed for spotting in read_spottings(tmp_path / "x.csv") if spotting.time < 10] == [0.7]
     code, _, err = signspot("annotate-report", run, "--mouthings", run, "--out", tmp_path / "report")
     assert (code, "is no run by mouthing" in err) == (2, True)
 
@@ -94,8 +94,8 @@ def test_files_of_several_videos_are_claimed_before_the_report(
     with open_store(run) as store:
         store.add(findings("w", [query("w", 0, "apple", 0.0, 10.0)], [candidate("w", 0, "apple", 5.0, 0.2)]))
     (tmp_path / "accepted-v.eaf").write_text("a person's file")
-    wanted = ("--decoys", decoys, "--spottings", tmp_path / "accepted.eaf", "--out", tmp_path / "report")
-    code, _, err = signspot("annotate-report", run, *wanted)
+    options = ("--decoys", decoys, "--spottings", tmp_path / "accepted.eaf", "--out", tmp_path / "report")
+    code, _, err = signspot("annotate-report", run, *options)
     assert code == 2
     assert f"cannot write {tmp_path / 'accepted-v.eaf'}: it is there" in err
     assert not (tmp_path / "report").exists()

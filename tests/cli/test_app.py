@@ -43,10 +43,10 @@ def test_bad_values_end_with_2_and_failures_with_1(signspot: Call, corner: Path,
     assert signspot("convert", tmp_path / "damaged.jsonl", tmp_path / "a.csv")[0] == 1
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
-def test_debug_may_follow_the_command(corner: Path, place: str) -> None:
+@pytest.mark.parametrize("position", ["before", "after"])
+def test_debug_may_follow_the_command(corner: Path, position: str) -> None:
     verb = ["convert", str(corner / "nowhere.jsonl"), "a.csv"]
-    words = ["--debug", *verb] if place == "before" else [*verb, "--debug"]
+    words = ["--debug", *verb] if position == "before" else [*verb, "--debug"]
     code = f"import sys; sys.argv = {['signspot', *words]!r}; from signspot.cli.app import run; run()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "Traceback" in done.stderr

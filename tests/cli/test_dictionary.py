@@ -59,10 +59,10 @@ def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(s
     code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv")
     assert code == 0, err
     assert "read 'RH-IDgloss' (1); not read 'Free Translation' (1). Choose with --tier" in err
-    assert [found.word for found in read_spottings(tmp_path / "a.csv")] == ["APPLE"]
+    assert [spotting.word for spotting in read_spottings(tmp_path / "a.csv")] == ["APPLE"]
     code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--tier", "Free Translation")
     assert code == 0, err
-    assert [found.word for found in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
+    assert [spotting.word for spotting in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
 
 
 def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Call, corner: Path, tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Call, corner:
     half = len(signs) // 2
     switched = concatenate([signs[:half], signs.mirrored()[half:]])  # the signer changes hands
     write_landmarks(switched, tmp_path / "footage.pose")
-    found = [
+    spottings = [
         Spotting(word, str(tmp_path / "footage.pose"), start + 0.5, start, start + 1.0, 0.9)
         for word, start in (("apple", 0.5), ("pear", float(signs.times[-1]) - 1.5))
     ]
-    write(found, tmp_path / "a.csv")
+    write(spottings, tmp_path / "a.csv")
 
     def tiers(*options: str) -> dict[str, int]:
         code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", *options)
@@ -106,13 +106,13 @@ def test_a_document_from_another_machine_is_replaced_only_while_nobody_has_edite
 
 
 def test_convert_writes_one_document_per_video(signspot: Call, tmp_path: Path) -> None:
-    found = [Spotting("apple", name, 1.0, 0.8, 1.2, 0.9) for name in ("mon/a.mp4", "tue/a.mp4")]
-    write(found, tmp_path / "a.jsonl")
+    spottings = [Spotting("apple", name, 1.0, 0.8, 1.2, 0.9) for name in ("mon/a.mp4", "tue/a.mp4")]
+    write(spottings, tmp_path / "a.jsonl")
     code, out, err = signspot("convert", tmp_path / "a.jsonl", tmp_path / "x.eaf")
     assert code == 0, err
     assert "one file per video" in err
     assert "x-mon-a.eaf" in out
-    assert read_spottings(tmp_path / "x-mon-a.eaf") + read_spottings(tmp_path / "x-tue-a.eaf") == found
+    assert read_spottings(tmp_path / "x-mon-a.eaf") + read_spottings(tmp_path / "x-tue-a.eaf") == spottings
 
 
 def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Path, tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Pat
     encoder = ("--encoder", corner / "encoder.safetensors", "--json", "--top", "1", "--threshold", "0")
     code, out, err = signspot("spot", footage, tmp_path / "more.csv", "APPLE", *encoder)
     assert code == 0, err
-    found = json.loads(out)
-    assert found["word"] == "APPLE"
-    assert found["start"] > 1.4
+    spotting = json.loads(out)
+    assert spotting["word"] == "APPLE"
+    assert spotting["start"] > 1.4
 
 
 def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> None:

@@ -18,14 +18,16 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = CorpusOptions(words=12, hours=0.02, seed=3, video_seconds=36.0, dictionary_signers=3)
     return corpus_once(options, tmp_path_factory).folder
 
 
-def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path, corner: Path, tmp_path: Path) -> None:
+def test_a_corpus_is_measured_as_a_table_and_as_json(
+    signspot: Call, corpus: Path, corner: Path, tmp_path: Path
+) -> None:
     encoder = ("--encoder", corner / "encoder.safetensors")
-    common = ("evaluate", "corpus", made, *encoder, "--words")
+    common = ("evaluate", "corpus", corpus, *encoder, "--words")
     code, out, err = signspot(*common, "all")
     assert code == 0, err
     assert [line.split("  ")[0] for line in out.splitlines()[1:]] == [
@@ -40,25 +42,25 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Call, made: Path,
     ]
     code, out, err = signspot(*common, "all", "--json")
     assert code == 0, err
-    said = json.loads(out)
-    assert said["words"] == 12
-    assert set(said["mean_average_precision"]) == {"value", "low", "high"}
-    assert said["spotting"]["signs"] > 0
+    result = json.loads(out)
+    assert result["words"] == 12
+    assert set(result["mean_average_precision"]) == {"value", "low", "high"}
+    assert result["spotting"]["signs"] > 0
 
 
 def test_recognisers_are_measured_beside_the_nearest_exemplar(
-    signspot: Call, made: Path, corner: Path, tmp_path: Path
+    signspot: Call, corpus: Path, corner: Path, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
     module, words = (
         build("landmark", width=32, hand_width=16, part_width=8, last_width=32),
-        list(open_corpus(made).dictionary()),
+        list(open_corpus(corpus).dictionary()),
     )
     head = nn.Linear(module.trunk.dimension, len(words))
     weights = save_recogniser(Recogniser("small", tuple(words), module, head), tmp_path / "small.safetensors")
     encoder = ("--encoder", corner / "encoder.safetensors")
-    code, out, err = signspot("evaluate", "corpus", made, "--recogniser", weights, *encoder, "--json")
+    code, out, err = signspot("evaluate", "corpus", corpus, "--recogniser", weights, *encoder, "--json")
     assert code == 0, err
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["classifier"] for row in rows} > {"small"}
-    assert signspot("evaluate", "corpus", made, "--recogniser", weights, "--words", "all")[0] == 2
+    assert signspot("evaluate", "corpus", corpus, "--recogniser", weights, "--words", "all")[0] == 2

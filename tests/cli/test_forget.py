@@ -57,7 +57,7 @@ def pose(path: Path, seed: int) -> Path:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A dictionary, a corpus, a store and a cache, each with things of Ann and of Ben."""
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     words: dict[str, dict[str, list[dict[str, str]]]] = {"apple": {"exemplars": []}, "pear": {"exemplars": []}}
@@ -68,7 +68,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         words[word]["exemplars"].append(entry)
     head = {"words": words}
     (tmp_path / "signs" / "dictionary.json").write_text(json.dumps(head))
-    notes = [{"name": f"media/{each}.pose", "url": "x"} for each in ("apple-Ann", "apple-Ben")]
+    notes = [{"name": f"media/{sign}.pose", "url": "x"} for sign in ("apple-Ann", "apple-Ben")]
     (tmp_path / "signs" / "fetched.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
     videos = []
     for number, signer in enumerate(("Ann", "Ben"), start=10):
@@ -100,68 +100,68 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def places(kept: Path) -> list[Path]:
-    return [kept / "signs", kept / "footage", kept / "run"]
+def places(home: Path) -> list[Path]:
+    return [home / "signs", home / "footage", home / "run"]
 
 
-def test_everything_of_one_signer_goes_and_nothing_of_another(kept: Path) -> None:
-    before = everything(kept)
-    listed = forget("Ann", places(kept))
-    removed = forget("Ann", places(kept), yes=True)
+def test_everything_of_one_signer_goes_and_nothing_of_another(home: Path) -> None:
+    before = everything(home)
+    listed = forget("Ann", places(home))
+    removed = forget("Ann", places(home), yes=True)
     assert removed == listed
-    after = everything(kept)
-    gone = {name for name in before if name not in after}
-    assert gone
-    assert not [name for name in gone if "Ben" in name]
+    after = everything(home)
+    deleted = {name for name in before if name not in after}
+    assert deleted
+    assert not [name for name in deleted if "Ben" in name]
     text = b"".join(after.values())
     assert b"Ann" not in text
     assert not [name for name in after if "Ann" in name]
-    dictionary = open_dictionary(kept / "signs")
+    dictionary = open_dictionary(home / "signs")
     assert [exemplar.id for exemplar in dictionary.exemplars] == ["apple-Ben"]
-    assert list(open_corpus(kept / "footage").videos) == ["Ben-talk"]
-    assert (kept / "footage" / "labels" / "all.jsonl").read_text().count("Ben-talk") == 2
-    with open_store(kept / "run") as store:
+    assert list(open_corpus(home / "footage").videos) == ["Ben-talk"]
+    assert (home / "footage" / "labels" / "all.jsonl").read_text().count("Ben-talk") == 2
+    with open_store(home / "run") as store:
         assert [video.video for video in store.videos()] == ["Ben-talk"]
         assert set(store.keys()) == {("Ben-talk", "apple")}
-    ben = content_digest(kept / "footage" / "videos" / "Ben-talk.pose")
-    caches = [path for path in (kept / "cache").rglob("*") if path.suffix in (".pose", ".safetensors")]
+    ben = content_digest(home / "footage" / "videos" / "Ben-talk.pose")
+    caches = [path for path in (home / "cache").rglob("*") if path.suffix in (".pose", ".safetensors")]
     assert len(caches) == 3
     assert all(path.name.startswith(ben) for path in caches)
     unchanged = {name for name in after if after[name] == before.get(name)}
     assert {name for name in before if "Ben" in name and name.startswith(("signs", "footage"))} <= unchanged
-    assert forget("Ann", places(kept), yes=True) == []
+    assert forget("Ann", places(home), yes=True) == []
 
 
-def test_a_video_is_known_by_its_content_or_by_its_name_alone(kept: Path) -> None:
-    talk = kept / "footage" / "videos" / "Ann-talk.pose"
-    kinds = {each.kind for each in forget(str(talk))}
+def test_a_video_is_known_by_its_content_or_by_its_name_alone(home: Path) -> None:
+    talk = home / "footage" / "videos" / "Ann-talk.pose"
+    kinds = {removal.kind for removal in forget(str(talk))}
     assert kinds == {"cached landmarks", "cached indices", "cached tracks"}
     talk.unlink()
-    assert {each.kind for each in forget(str(talk), yes=True)} == kinds
+    assert {removal.kind for removal in forget(str(talk), yes=True)} == kinds
     assert forget(str(talk)) == []
 
 
-def test_a_place_that_is_none_is_told(kept: Path) -> None:
-    (kept / "photos").mkdir()
-    (kept / "notes.txt").write_text("Ann")
-    for place in ("photos", "notes.txt"):
+def test_a_place_that_is_none_is_told(home: Path) -> None:
+    (home / "photos").mkdir()
+    (home / "notes.txt").write_text("Ann")
+    for name in ("photos", "notes.txt"):
         with pytest.raises(OptionsError) as refused:
-            forget("Ann", [kept / place], yes=True)
-        assert place in str(refused.value)
+            forget("Ann", [home / name], yes=True)
+        assert name in str(refused.value)
     with pytest.raises(OptionsError):
         forget("  ")
 
 
-def test_the_verb_lists_and_says_what_it_cannot_reach(kept: Path) -> None:
+def test_the_verb_lists_and_says_what_it_cannot_reach(home: Path) -> None:
     run = CliRunner()
-    dry = run.invoke(app, ["forget", "Ann", *map(str, places(kept))])
+    dry = run.invoke(app, ["forget", "Ann", *map(str, places(home))])
     assert "nothing was" in dry.output
     assert "--yes" in dry.output
-    assert (kept / "signs" / "media" / "apple-Ann.pose").exists()
-    done = run.invoke(app, ["forget", "Ann", *map(str, places(kept)), "--yes"])
+    assert (home / "signs" / "media" / "apple-Ann.pose").exists()
+    done = run.invoke(app, ["forget", "Ann", *map(str, places(home)), "--yes"])
     assert "weights that were trained" in done.output
-    assert not (kept / "signs" / "media" / "apple-Ann.pose").exists()
-    assert isinstance(forget("Ben", places(kept))[0], Removal)
+    assert not (home / "signs" / "media" / "apple-Ann.pose").exists()
+    assert isinstance(forget("Ben", places(home))[0], Removal)
 
 
 def test_a_plain_folder_and_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +170,8 @@ def test_a_plain_folder_and_its_table(tmp_path: Path, monkeypatch: pytest.Monkey
         pose(tmp_path / "signs" / f"{name}.pose", number)
     table = tmp_path / "signs" / "dictionary.csv"
     table.write_text('file,word,signer\na.pose,apple,Ann\nb.pose,"ice\ncream",Ben\nc.pose,pear,Ann\n')
-    found = forget("Ann", [tmp_path / "signs"], yes=True)
-    assert [(each.kind, each.what) for each in found] == [
+    removed = forget("Ann", [tmp_path / "signs"], yes=True)
+    assert [(removal.kind, removal.what) for removal in removed] == [
         ("lines", f"{table}: 2 of 3"),
         ("file", str(tmp_path / "signs" / "a.pose")),
         ("file", str(tmp_path / "signs" / "c.pose")),
@@ -192,18 +192,18 @@ def test_a_video_goes_from_a_folder_without_a_table_by_its_content(
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".via.json", ".bobsl.json", ".parquet"])
-def test_spottings_in_a_persons_videos_go(suffix: str, kept: Path) -> None:
-    path = kept / f"found{suffix}"
+def test_spottings_in_a_persons_videos_go(suffix: str, home: Path) -> None:
+    path = home / f"found{suffix}"
     write([Spotting("apple", f"videos/{who}-talk.mp4", 1.0, 0.5, 1.5, 0.9) for who in ("Ann", "Ben", "Ann")], path)
     forget("videos/Ann-talk.mp4", [path], yes=True)
-    assert [each.video for each in read_spottings(path)] == ["videos/Ben-talk.mp4"]
+    assert [spotting.video for spotting in read_spottings(path)] == ["videos/Ben-talk.mp4"]
     assert b"Ann" not in path.read_bytes()
 
 
 @pytest.mark.parametrize("suffix", [".eaf", ".vtt", ".csv"])
-def test_a_file_of_nobody_else_goes_as_a_whole(suffix: str, kept: Path) -> None:
-    (path,) = write([Spotting("apple", "Ann-talk.mp4", 1.0, 0.5, 1.5, 0.9)], kept / f"found{suffix}")
-    assert str(path) in {each.what for each in forget("Ann", [*places(kept), path], yes=True)}
+def test_a_file_of_nobody_else_goes_as_a_whole(suffix: str, home: Path) -> None:
+    (path,) = write([Spotting("apple", "Ann-talk.mp4", 1.0, 0.5, 1.5, 0.9)], home / f"found{suffix}")
+    assert str(path) in {removal.what for removal in forget("Ann", [*places(home), path], yes=True)}
     assert not path.exists()
 
 
@@ -220,34 +220,34 @@ def pack(path: Path, members: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar", ".tar.gz"])
-def test_members_of_archives_go_by_name_and_by_content(suffix: str, kept: Path) -> None:
+def test_members_of_archives_go_by_name_and_by_content(suffix: str, home: Path) -> None:
     copies = {"backup/videos/Ann-talk.pose": "Ann", "renamed.pose": "Ann", "backup/videos/Ben-talk.pose": "Ben"}
-    path = kept / f"archive{suffix}"
-    pack(path, {name: kept / "footage" / "videos" / f"{who}-talk.pose" for name, who in copies.items()})
-    ben = (kept / "footage" / "videos" / "Ben-talk.pose").read_bytes()
-    removed = forget("Ann", [kept / "footage", path], yes=True)
-    assert {each.what for each in removed if each.kind == "member"} == {f"{path}: {name}" for name in list(copies)[:2]}
-    shutil.unpack_archive(path, kept / "out")
-    assert everything(kept / "out") == {"backup/videos/Ben-talk.pose": ben}
+    path = home / f"archive{suffix}"
+    pack(path, {name: home / "footage" / "videos" / f"{who}-talk.pose" for name, who in copies.items()})
+    ben = (home / "footage" / "videos" / "Ben-talk.pose").read_bytes()
+    removed = forget("Ann", [home / "footage", path], yes=True)
+    assert {part.what for part in removed if part.kind == "member"} == {f"{path}: {name}" for name in list(copies)[:2]}
+    shutil.unpack_archive(path, home / "out")
+    assert everything(home / "out") == {"backup/videos/Ben-talk.pose": ben}
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
 def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
-    suffix: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+    suffix: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signspot.applications.removal._MOST_EXTRA", 1 << 20)
-    path, zeros = kept / f"archive{suffix}", kept / "zeros.mp4"
+    path, zeros = home / f"archive{suffix}", home / "zeros.mp4"
     zeros.write_bytes(bytes(8 << 20))
     pack(path, {"Ann-talk.mp4": zeros})
     with pytest.raises(FormatError):
-        forget("Ann", [kept / "footage", path], yes=True)
-    assert (kept / "footage" / "videos" / "Ann-talk.pose").is_file(), "nothing goes before all is found"
+        forget("Ann", [home / "footage", path], yes=True)
+    assert (home / "footage" / "videos" / "Ann-talk.pose").is_file(), "nothing goes before all is found"
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
-def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
-    path = kept / f"archive{suffix}"
-    pack(path, {"Ben-talk.pose": kept / "footage" / "videos" / "Ben-talk.pose"})
+def test_a_damaged_archive_is_told(suffix: str, home: Path) -> None:
+    path = home / f"archive{suffix}"
+    pack(path, {"Ben-talk.pose": home / "footage" / "videos" / "Ben-talk.pose"})
     content = bytearray(path.read_bytes())
     content[60:160] = b"\xff" * 100
     path.write_bytes(content)
@@ -255,9 +255,9 @@ def test_a_damaged_archive_is_told(suffix: str, kept: Path) -> None:
         forget("Ann", [path])
 
 
-def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
+def test_an_id_is_a_name_and_no_pattern(home: Path) -> None:
     """A video called `*` is forgotten alone; other names in the splits stay."""
-    footage = kept / "footage"
+    footage = home / "footage"
     corpus = json.loads((footage / "corpus.json").read_text())
     pose(footage / "videos" / "star.pose", 20)
     corpus["videos"].append({"id": "*", "signer": "Cem", "landmarks": "videos/star.pose"})
@@ -273,30 +273,30 @@ def test_an_id_is_a_name_and_no_pattern(kept: Path) -> None:
     assert json.loads((footage / "splits.json").read_text())["test"] == ["**"]
 
 
-def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
+def test_runs_archives_trainings_and_loops_forget_too(home: Path) -> None:
     """All of it below one folder: nobody has to name each."""
-    talks = {signer: kept / "footage" / "videos" / f"{signer}-talk.pose" for signer in ("Ann", "Ben")}
+    talks = {signer: home / "footage" / "videos" / f"{signer}-talk.pose" for signer in ("Ann", "Ben")}
     grid = Grid(fps=25.0, stride=1, window=16, frames=17)
     for signer, talk in talks.items():
-        own, other = Exemplar("apple", f"apple-{signer}"), Exemplar("apple", "apple-Eve")
-        write_gallery(Gallery.of([own, other], np.ones((2, 4), np.float32)), kept / "run" / "gallery")
+        exemplar, other = Exemplar("apple", f"apple-{signer}"), Exemplar("apple", "apple-Eve")
+        write_gallery(Gallery.of([exemplar, other], np.ones((2, 4), np.float32)), home / "run" / "gallery")
         digest = content_digest(talk)
         write_track(
             Track(np.ones((2, 4), np.float16), grid, "enc", f"elsewhere/{signer}.mp4", digest),
-            kept / "archive" / "deep" / f"{signer}.safetensors",
+            home / "archive" / "deep" / f"{signer}.safetensors",
         )
-        features = kept / "training" / "features" / "enc" / f"{signer}-talk-{digest}-1.npy"
+        features = home / "training" / "features" / "enc" / f"{signer}-talk-{digest}-1.npy"
         features.parent.mkdir(parents=True, exist_ok=True)
         np.save(features, np.ones(3))
     np.save(features.with_name(f"exemplars-{'0' * 16}-2-3-1-1.npy"), np.ones(3))
-    (kept / "learnt" / "stages").mkdir(parents=True)
+    (home / "learnt" / "stages").mkdir(parents=True)
     lines = [json.dumps({"word": "apple", "video": f"{signer}-talk", "time": 1.0}) + "\n" for signer in talks]
-    (kept / "learnt" / "labels-M.jsonl").write_text("".join(lines))
-    before = everything(kept)
-    forget("Ann", [kept])
-    assert everything(kept) == before
-    forget("Ann", [kept], yes=True)
-    after = everything(kept)
+    (home / "learnt" / "labels-M.jsonl").write_text("".join(lines))
+    before = everything(home)
+    forget("Ann", [home])
+    assert everything(home) == before
+    forget("Ann", [home], yes=True)
+    after = everything(home)
     assert not [name for name, content in after.items() if b"Ann" in content or "Ann" in name]
     bens = {name for name in before if "Ben" in name}
     assert bens <= set(after)
@@ -305,12 +305,12 @@ def test_runs_archives_trainings_and_loops_forget_too(kept: Path) -> None:
     assert [name for name in after if name.startswith("training")] == [
         name for name in before if name.startswith("training") and "Ben" in name
     ]
-    assert (kept / "learnt" / "labels-M.jsonl").read_text() == lines[1]
-    assert forget("Ann", [kept]) == []
+    assert (home / "learnt" / "labels-M.jsonl").read_text() == lines[1]
+    assert forget("Ann", [home]) == []
 
 
 def spotted(*signers: str) -> list[Spotting]:
-    return [Spotting("apple", f"videos/{each}-talk.pose", 1.0, 0.9, 1.1, 0.9) for each in signers]
+    return [Spotting("apple", f"videos/{signer}-talk.pose", 1.0, 0.9, 1.1, 0.9) for signer in signers]
 
 
 def decide(queues: Queues, queue: str, mark: str) -> None:
@@ -339,15 +339,15 @@ def use(root: Path, address: str | None) -> tuple[str, str]:
     Returns:
         The queue of both, and that of Ben.
     """
-    own = ServedFolder(root).state
-    database = open_database(address, own)
+    state = ServedFolder(root).state
+    database = open_database(address, state)
     queues = Queues(database)
     both = queues.add("all", spotted("Ann", "Ben"))
     single = {who: queues.add(f"videos/{who}-talk.pose: apple", spotted(who)) for who in ("Ann", "Ben")}
     for mark, queue in {"both": both, **single}.items():
         decide(queues, queue, mark)
-        found = [each for _, _, each in verified(queues.items(queue), queues.decisions(queue))]
-        exports.save_labels(found, ServedFolder(root), queues.get(queue)["name"], queue)
+        spottings = [spotting for _, _, spotting in verified(queues.items(queue), queues.decisions(queue))]
+        exports.save_labels(spottings, ServedFolder(root), queues.get(queue)["name"], queue)
     jobs = Jobs(database, settings(root))
     for who in ("Ann", "Ben"):
         Signs(database).put(f"videos/{who}-talk.pose", 0, [{"word": "apple", "start": 0.1, "end": 0.5}])
@@ -376,16 +376,16 @@ def is_bens_as_it_was(root: Path, address: str | None, both: str, bens: str) -> 
 
 
 @pytest.mark.parametrize("who", ["Ann", "video"])
-def test_a_served_folder_forgets_its_questions_answers_jobs_labels_signs_and_thumbnails(who: str, kept: Path) -> None:
+def test_a_served_folder_forgets_its_questions_answers_jobs_labels_signs_and_thumbnails(who: str, home: Path) -> None:
     """A corpus that is served, by its signer; and a folder of loose videos, by the path of one."""
-    root = kept / "footage"
+    root = home / "footage"
     if who == "video":
         (root / "corpus.json").unlink()
         (root / "labels" / "all.jsonl").unlink()  # it has the names of the corpus
         who = str(root / "videos" / "Ann-talk.pose")
-    own = root / ".signspot"
-    (own / "media").mkdir(parents=True)
-    (own / "media" / "0123.jpg").write_bytes(b"a face")
+    state = root / ".signspot"
+    (state / "media").mkdir(parents=True)
+    (state / "media" / "0123.jpg").write_bytes(b"a face")
     queues = use(root, None)
     forget(who, [root], yes=True)
     left = everything(root)
@@ -405,10 +405,10 @@ class TestPostgres:
 
     @pytest.mark.parametrize("annotated", [False, True])
     def test_questions_answers_and_jobs_go_while_a_server_runs(
-        self, annotated: bool, address: str, kept: Path, postgres: Any
+        self, annotated: bool, address: str, home: Path, postgres: Any
     ) -> None:
         """Of a workbench alone, and beside annotations in the same database."""
-        root, who = kept / "footage", "Ann"
+        root, who = home / "footage", "Ann"
         if annotated:
             annotate(address)
         queues = use(root, address)
@@ -419,8 +419,8 @@ class TestPostgres:
         assert len(Queues(running).all()) == 3
         listed = forget(who, [root, address])
         assert len(Queues(running).all()) == 3
-        assert any("signspot:***@" in each.what for each in listed)
-        assert not [each for each in listed if "secret" in each.what]
+        assert any("signspot:***@" in removal.what for removal in listed)
+        assert not [removal for removal in listed if "secret" in removal.what]
         assert forget(who, [root, address], yes=True) == listed
         assert len(Queues(running).all()) == 2
         running.close()
@@ -434,9 +434,9 @@ class TestPostgres:
         assert is_bens_as_it_was(root, address, *queues)
         assert forget(who, [root, address]) == []
 
-    def test_the_last_of_all_goes_without_a_trace(self, address: str, kept: Path) -> None:
+    def test_the_last_of_all_goes_without_a_trace(self, address: str, home: Path) -> None:
         """Tables that are empty then are not looked at by `ANALYZE`, which would leave their old statistics."""
-        root = kept / "footage"
+        root = home / "footage"
         annotate(address)
         use(root, address)
         with connected(address) as other:
@@ -467,9 +467,9 @@ def connected(address: str) -> Iterator[Any]:
 
 def stored(connection: Any, who: str) -> list[str]:
     """Tables that name somebody in a row, or in what the server remembers of their values."""
-    found = []
+    tables = []
     for (table,) in connection.execute(TABLES).fetchall():
         rows = connection.execute(f'SELECT t::text FROM "{table}" t').fetchall()
-        found += [table] if any(f"{who}-talk" in row for (row,) in rows) else []
+        tables += [table] if any(f"{who}-talk" in row for (row,) in rows) else []
     remembered = "SELECT tablename, s::text FROM pg_stats s WHERE schemaname = 'public'"
-    return found + [f"{table} (statistics)" for table, s in connection.execute(remembered) if f"{who}-talk" in s]
+    return tables + [f"{table} (statistics)" for table, s in connection.execute(remembered) if f"{who}-talk" in s]

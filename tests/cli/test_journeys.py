@@ -77,16 +77,16 @@ def test_a_linguist_finds_more_like_their_glosses_and_corrects_them_in_elan(
     search = ("spot", folder / "tuesday.pose", tmp_path / "glosses", *WARPING)
     code, out, err = signspot(*search, "--out", tmp_path / "found.eaf", "--json")
     assert code == 0, err
-    found = json_lines(out)
-    assert len(found) >= 4
-    assert sum(right(found, truth["tuesday"])) >= 0.7 * len(found)
+    spottings = json_lines(out)
+    assert len(spottings) >= 4
+    assert sum(right(spottings, truth["tuesday"])) >= 0.7 * len(spottings)
     corrected = pympi.Elan.Eaf(str(tmp_path / "found.eaf"))
     start, end, _ = corrected.get_annotation_data_for_tier("signspot")[0][:3]
     corrected.remove_annotation("signspot", (start + end) // 2)
     corrected.to_file(str(tmp_path / "found.eaf"))
     code, out, err = signspot("convert", tmp_path / "found.eaf", tmp_path / "found.csv")
     assert code == 0, err
-    assert len(read_spottings(tmp_path / "found.csv")) == len(found) - 1
+    assert len(read_spottings(tmp_path / "found.csv")) == len(spottings) - 1
     code, _, err = signspot(*search, "--out", tmp_path / "found.eaf")
     assert code != 0, "what a person has edited is not written over"
     code, out, err = signspot(*search, "--confirmed", tmp_path / "found.csv", "--json")
@@ -133,14 +133,14 @@ def test_an_archive_finds_in_all_videos_what_spot_finds_in_each(
     added = [argument for video in videos.values() for argument in ("--add", video)]
     code, _, err = signspot("search", tmp_path / "archive", *added, *WARPING)
     assert code == 0, err
-    asked = ("apple", "name", "--dictionary", folder / "signs")
+    words = ("apple", "name", "--dictionary", folder / "signs")
     page = tmp_path / "found.html"
-    code, out, err = signspot("search", tmp_path / "archive", *asked, *WARPING, "--html", page, "--json")
+    code, out, err = signspot("search", tmp_path / "archive", *words, *WARPING, "--html", page, "--json")
     assert code == 0, err
     by_archive = {(s["video"], s["word"], round(float(str(s["time"])), 1)) for s in json_lines(out)}
     by_spot = set()
     for video in videos.values():
-        code, out, err = signspot("spot", video, *asked, *WARPING, "--json")
+        code, out, err = signspot("spot", video, *words, *WARPING, "--json")
         assert code == 0, err
         by_spot |= {(s["video"], s["word"], round(float(str(s["time"])), 1)) for s in json_lines(out)}
     assert by_archive == by_spot != set()

@@ -33,9 +33,9 @@ def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Call, tmp_pat
     assert "signer.pose: 30 frames at 25 frames per second" in out
     assert "broken.mp4" in err
     assert "1 of 2 videos could not be read" in err
-    seen = open_landmarks(tmp_path / "poses" / "signer.pose")
-    assert np.isfinite(seen.body).all(axis=(1, 2)).mean() > 0.9
-    shoulders = seen.body[:, [11, 12], 0].mean(axis=0)
+    landmarks = open_landmarks(tmp_path / "poses" / "signer.pose")
+    assert np.isfinite(landmarks.body).all(axis=(1, 2)).mean() > 0.9
+    shoulders = landmarks.body[:, [11, 12], 0].mean(axis=0)
     assert np.abs(shoulders - exact.body[:, [11, 12], 0].mean(axis=0)).max() < 0.06
 
 

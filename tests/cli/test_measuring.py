@@ -24,9 +24,9 @@ def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Call, corner:
     words = ("--dictionary", corner / "signs")
     code, out, err = signspot("calibrate", weights, *footage, *words, "--rate", "2000")
     assert code == 0, err
-    told = float(out.split("default threshold:")[1])
-    assert load_encoder(weights).contract.threshold == told
-    assert 0.5 <= told <= 1
+    threshold = float(out.split("default threshold:")[1])
+    assert load_encoder(weights).contract.threshold == threshold
+    assert 0.5 <= threshold <= 1
     code, _, err = signspot("calibrate", weights, *footage, *words, "--rate", "0.1")
     assert code == 2
     assert "got 0.1" in err
@@ -39,13 +39,13 @@ def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Call, corner:
 
 def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_path: Path) -> None:
     shutil.copytree(corner / "signs", tmp_path / "signs")
-    seen = open_landmarks(corner / "signs" / "apple.pose")
-    body = seen.body.copy()
+    landmarks = open_landmarks(corner / "signs" / "apple.pose")
+    body = landmarks.body.copy()
     below = body[:, [11, 12], 1].mean() + 2.0 * abs(body[0, 11, 0] - body[0, 12, 0])
-    body[:, 13:23, 1] = below + 0.01 * np.sin(np.arange(len(seen)) / 5)[:, None]
-    gone = np.full_like(seen.left_hand, np.nan)
-    hand = np.repeat(body[:, 16:17, :3], gone.shape[1], axis=1)
-    write_landmarks(replace(seen, body=body, left_hand=gone, right_hand=hand), tmp_path / "signs" / "lazy.pose")
+    body[:, 13:23, 1] = below + 0.01 * np.sin(np.arange(len(landmarks)) / 5)[:, None]
+    no_hand = np.full_like(landmarks.left_hand, np.nan)
+    hand = np.repeat(body[:, 16:17, :3], no_hand.shape[1], axis=1)
+    write_landmarks(replace(landmarks, body=body, left_hand=no_hand, right_hand=hand), tmp_path / "signs" / "lazy.pose")
     code, out, err = signspot("dictionary", "info", tmp_path / "signs", "--check")
     assert code == 0, err
     assert "exemplar 'lazy' of 'lazy' matches rest: it counts less" in err

@@ -23,7 +23,7 @@ from tests.fixtures.opened import counting
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A signer who mouths "elephant", subtitles that mention it, and a spotter of random weights."""
     folder = tmp_path_factory.mktemp("mouth")
     signer, random = make_signer("one", 1, Role.TEST), np.random.default_rng(0)
@@ -51,19 +51,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(signspot, place: Path, *arguments: object, video: str = "news.pose") -> tuple[int, str, str]:
-    return signspot("mouth", place / video, "--model", place / "m.safetensors", *arguments)
+def run(signspot, folder: Path, *arguments: object, video: str = "news.pose") -> tuple[int, str, str]:
+    return signspot("mouth", folder / video, "--model", folder / "m.safetensors", *arguments)
 
 
-def about_lips(said: str) -> list[str]:
+def about_lips(output: str) -> list[str]:
     """The remarks on lips among what a command says."""
-    lines = [line for line in said.splitlines() if "the frames" in line or "hidden" in line]
+    lines = [line for line in output.splitlines() if "the frames" in line or "hidden" in line]
     return [line.removeprefix("signspot: ") for line in lines]
 
 
-def test_labels_and_spottings_are_written(signspot, place, tmp_path):
+def test_labels_and_spottings_are_written(signspot, folder, tmp_path):
     files = ("--out", tmp_path / "x.bobsl.json", "--labels", tmp_path / "l.jsonl")
-    code, out, _ = run(signspot, place, "--word", "elephant", "--threshold", 0, *files, "--json")
+    code, out, _ = run(signspot, folder, "--word", "elephant", "--threshold", 0, *files, "--json")
     assert code == 0
     (row,) = map(json.loads, out.splitlines())
     (spotting,) = read_spottings(tmp_path / "x.bobsl.json")
@@ -76,48 +76,48 @@ def test_labels_and_spottings_are_written(signspot, place, tmp_path):
     assert plain["global_times"] == [pytest.approx(label["time"])]
 
 
-def test_words_come_from_the_subtitles_or_from_a_file(signspot, place, tmp_path):
+def test_words_come_from_the_subtitles_or_from_a_file(signspot, folder, tmp_path):
     with counting() as opened:
-        _, out, _ = run(signspot, place, "--threshold", 0, "--json")
+        _, out, _ = run(signspot, folder, "--threshold", 0, "--json")
     assert (opened["news.pose"], opened["news.vtt"]) == (1, 1)
     assert {json.loads(line)["word"] for line in out.splitlines()} == {"elephants", "walked"}
     (tmp_path / "words.txt").write_text("walk\n\n")
-    _, out, _ = run(signspot, place, "--threshold", 0, "--json", "--words-from", tmp_path / "words.txt")
+    _, out, _ = run(signspot, folder, "--threshold", 0, "--json", "--words-from", tmp_path / "words.txt")
     assert [json.loads(line)["word"] for line in out.splitlines()] == ["walk"]
 
 
-def test_a_folder_is_annotated_and_what_cannot_be_read_is_named(signspot, place, tmp_path):
+def test_a_folder_is_annotated_and_what_cannot_be_read_is_named(signspot, folder, tmp_path):
     for name in ("news.pose", "news.vtt", "faceless.pose", "faceless.vtt"):
-        shutil.copy(place / name, tmp_path / name)
-    shutil.copy(place / "news.pose", tmp_path / "lonely.pose")
+        shutil.copy(folder / name, tmp_path / name)
+    shutil.copy(folder / "news.pose", tmp_path / "lonely.pose")
     code, _, err = signspot("mouth", tmp_path)
     assert code == 2
     assert "is a folder. Annotate it with: signspot annotate" in err
     out = tmp_path.parent / f"{tmp_path.name}-out"
     common = ("annotate", tmp_path, "--source", "mouthing", "--out", out, "--words", "elephant", "--threshold", 0)
-    model = ("--model", place / "m.safetensors")
+    model = ("--model", folder / "m.safetensors")
     exported = ("--export", out / "x.bobsl.json", "--labels", out / "l.jsonl")
-    code, said, err = signspot(*common, *model, "--word-threshold", 0, *exported)
+    code, printed, err = signspot(*common, *model, "--word-threshold", 0, *exported)
     assert code == 3
-    assert "2 videos with subtitles: 1 annotated, 0 unchanged, 1 failed" in said
-    assert "1 spotting of 1 word with a probability of 0 or more" in said
+    assert "2 videos with subtitles: 1 annotated, 0 unchanged, 1 failed" in printed
+    assert "1 spotting of 1 word with a probability of 0 or more" in printed
     assert "failed: faceless: faceless.pose shows no face in 150 frames" in err
     assert "lonely: there are no subtitles" in err
     (label,) = map(json.loads, (out / "l.jsonl").read_text().splitlines())
     assert (label["video"], label["word"], label["at"], label["source"]) == ("news", "elephant", "end", "M")
     (spotting,) = read_spottings(out / "x.bobsl.json")
     assert (spotting.source, spotting.time) == (LabelSource.MOUTHING, pytest.approx(label["time"]))
-    code, said, err = signspot(*common, *model)
-    assert "0 spottings of 0 words" in said  # no training video is sure of it
+    code, printed, err = signspot(*common, *model)
+    assert "0 spottings of 0 words" in printed  # no training video is sure of it
     code, _, err = signspot("annotate", tmp_path, "--out", out)
     assert (code, "name them with --dictionary, or use --source mouthing" in err) == (2, True)
 
 
-def test_nothing_found_is_said(signspot, place):
-    code, out, err = run(signspot, place, "--threshold", 1)
+def test_nothing_found_is_said(signspot, folder):
+    code, out, err = run(signspot, folder, "--threshold", 1)
     assert (code, out) == (0, "")
     assert "no mouthing found above the probability 1" in err
-    _, _, err = run(signspot, place, "--threshold", 0, "--word-threshold", 1, "--word", "elephant")
+    _, _, err = run(signspot, folder, "--threshold", 0, "--word-threshold", 1, "--word", "elephant")
     assert "left out 1 peak of words that never reach 1" in err
 
 
@@ -130,36 +130,36 @@ def test_nothing_found_is_said(signspot, place):
         (["--language", "xx"], "xx", 2),
     ],
 )
-def test_mistakes_are_one_line(signspot, place, arguments, reason, expected):
-    code, out, err = run(signspot, place, *arguments)
+def test_mistakes_are_one_line(signspot, folder, arguments, reason, expected):
+    code, out, err = run(signspot, folder, *arguments)
     assert (code, out) == (expected, "")
     assert reason in err
     assert len(err.strip().splitlines()) == 1
 
 
-def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, tmp_path):
+def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, folder, tmp_path):
     """The same words on turned heads and covered mouths: while it runs, in the store and in the report."""
     names, footage, out = ("covered", "news", "turned-away"), tmp_path / "footage", tmp_path / "run"
     footage.mkdir()
     for name, suffix in product(names, (".pose", ".vtt")):
-        shutil.copy(place / f"{name}{suffix}", footage)
+        shutil.copy(folder / f"{name}{suffix}", footage)
 
     remarks = {}
     for name in names:
-        _, _, err = run(signspot, place, "--threshold", 0, video=f"{name}.pose")
+        _, _, err = run(signspot, folder, "--threshold", 0, video=f"{name}.pose")
         remarks[name] = about_lips(err)
     assert [len(remarks[name]) for name in names] == [2, 0, 3]
-    model = ("--source", "mouthing", "--model", place / "m.safetensors", "--threshold", 0)
+    model = ("--source", "mouthing", "--model", folder / "m.safetensors", "--threshold", 0)
     code, _, err = signspot("annotate", footage, "--out", out, *model)
     assert code == 0
-    told = [f"{name}: {remark}" for name in names for remark in remarks[name]]
-    assert about_lips(err) == told
+    expected = [f"{name}: {remark}" for name in names for remark in remarks[name]]
+    assert about_lips(err) == expected
     with open_store(out) as store:
         assert {video.video: video.remarks.splitlines() for video in store.videos()} == remarks
     _, _, err = signspot("annotate-report", out, "--out", tmp_path / "report")
-    listed = "Videos that could not be searched, or not everywhere:\n\n" + "".join(f"* {line}\n" for line in told)
+    listed = "Videos that could not be searched, or not everywhere:\n\n" + "".join(f"* {line}\n" for line in expected)
     assert listed in (tmp_path / "report" / "yield.md").read_text()
-    assert all(line in err for line in told)
+    assert all(line in err for line in expected)
 
 
 @pytest.mark.parametrize(
@@ -172,29 +172,29 @@ def test_annotate_and_its_report_remark_on_lips_as_mouth_does(signspot, place, t
         ("lonely", 2, "no subtitles beside"),
     ],
 )
-def test_lips_that_cannot_be_read_have_a_reason(signspot, place, video, code, reason):
+def test_lips_that_cannot_be_read_have_a_reason(signspot, folder, video, code, reason):
     if video == "lonely":
-        shutil.copy(place / "news.pose", place / "lonely.pose")
-    ended, _, err = run(signspot, place, "--threshold", 0, video=f"{video}.pose")
+        shutil.copy(folder / "news.pose", folder / "lonely.pose")
+    ended, _, err = run(signspot, folder, "--threshold", 0, video=f"{video}.pose")
     assert (ended, reason in err) == (code, True)
 
 
-def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot, place):
+def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot, folder):
     """One second in six: no share of all frames that would be worth a word, but no mouthing is found there."""
-    marks = open_landmarks(place / "news.pose")
+    marks = open_landmarks(folder / "news.pose")
     face = marks.face.copy()
     face[20:72] = np.nan
-    write_landmarks(replace(marks, face=face), place / "lost.pose")
+    write_landmarks(replace(marks, face=face), folder / "lost.pose")
     hand = marks.right_hand.copy()
     hand[80:132] = marks.face[80:132, :1]
-    write_landmarks(replace(marks, face=face, right_hand=hand), place / "twice.pose")
+    write_landmarks(replace(marks, face=face, right_hand=hand), folder / "twice.pose")
     for name in ("lost", "twice"):
-        shutil.copy(place / "news.vtt", place / f"{name}.vtt")
-    _, _, err = run(signspot, place, "--threshold", 0, video="lost.pose")
+        shutil.copy(folder / "news.vtt", folder / f"{name}.vtt")
+    _, _, err = run(signspot, folder, "--threshold", 0, video="lost.pose")
     assert "the lips are hidden from 0.8 to 2.9 s: expect to miss mouthings there" in err
-    _, _, err = run(signspot, place, "--threshold", 0, video="twice.pose")
+    _, _, err = run(signspot, folder, "--threshold", 0, video="twice.pose")
     assert "the lips are hidden from 0.8 to 2.9 s and 1 other place" in err
-    _, _, err = run(signspot, place, "--threshold", 0)
+    _, _, err = run(signspot, folder, "--threshold", 0)
     assert "hidden" not in err
 
 
@@ -208,30 +208,30 @@ def test_lips_that_are_hidden_for_seconds_of_a_long_video_have_a_reason(signspot
         ("Two elephants walked", ["--word", "moon"], "mentions none of the words"),
     ],
 )
-def test_subtitles_with_nothing_to_look_for_have_a_reason(signspot, place, tmp_path, text, arguments, reason):
+def test_subtitles_with_nothing_to_look_for_have_a_reason(signspot, folder, tmp_path, text, arguments, reason):
     """And no advice to lower a threshold; the video is not read for nothing."""
     (tmp_path / "s.vtt").write_text(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n")
-    code, out, err = run(signspot, place, "--subtitles", tmp_path / "s.vtt", *arguments, video="faceless.pose")
+    code, out, err = run(signspot, folder, "--subtitles", tmp_path / "s.vtt", *arguments, video="faceless.pose")
     assert (code, out) == (0, "")
     assert reason in err
     assert "--threshold" not in err
-    code, _, err = run(signspot, place, "--subtitles", tmp_path / "s.vtt", *arguments, video="nowhere.pose")
+    code, _, err = run(signspot, folder, "--subtitles", tmp_path / "s.vtt", *arguments, video="nowhere.pose")
     assert code == 2
     assert "there is no file" in err
 
 
-def test_another_language_is_read_by_its_own_rules_and_a_wrong_one_is_doubted(signspot, place, tmp_path):
+def test_another_language_is_read_by_its_own_rules_and_a_wrong_one_is_doubted(signspot, folder, tmp_path):
     text = "Gestern begrüßte der Bürgermeister zahlreiche Gäste auf der Hauptstraße unserer schönen Stadt. " * 3
     (tmp_path / "de.vtt").write_text(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n")
     german = ("--subtitles", tmp_path / "de.vtt", "--threshold", 0, "--json")
-    code, out, err = run(signspot, place, *german, "--language", "de", "--word", "Bürgermeister")
+    code, out, err = run(signspot, folder, *german, "--language", "de", "--word", "Bürgermeister")
     assert (code, err) == (0, "")
     assert [json.loads(line)["word"] for line in out.splitlines()] == ["Bürgermeister"]
     code, out, err = run(
-        signspot, place, *german, "--word", "Bürgermeister"
+        signspot, folder, *german, "--word", "Bürgermeister"
     )  # a keyword of another language than asked
     assert (code, len(out.splitlines())) == (0, 1)
     assert "no English dictionary knows 'Bürgermeister': how it is said is guessed by its spelling" in err
-    code, _, err = run(signspot, place, *german)
+    code, _, err = run(signspot, folder, *german)
     assert code == 0
     assert "of the words in these subtitles are English, and 'en' was asked for" in err

@@ -18,16 +18,16 @@ def test_a_film_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         (["mine", "apple", ".", "--dictionary", ".", "--clips", "c"], "--clips shows people"),
         (["search", ".", "apple", "--dictionary", ".", "--html", "h.html"], "--html shows people"),
         (["train", "RGB"], "the folder of a training of the kind rgb shows people"),
     ],
 )
-def test_verbs_that_would_keep_pictures_refuse(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_verbs_that_would_keep_pictures_refuse(arguments: list[str], reason: str, tmp_path: Path) -> None:
     (tmp_path / "rgb.toml").write_text('kind = "rgb"\n')
-    asked = [str(tmp_path / "rgb.toml") if each == "RGB" else each for each in arguments]
-    result = CliRunner().invoke(app, [*asked, "--no-pixels"])
+    command = [str(tmp_path / "rgb.toml") if argument == "RGB" else argument for argument in arguments]
+    result = CliRunner().invoke(app, [*command, "--no-pixels"])
     assert isinstance(result.exception, OptionsError)
-    assert str(result.exception).startswith(said)
+    assert str(result.exception).startswith(reason)

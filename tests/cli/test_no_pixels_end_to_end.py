@@ -25,17 +25,17 @@ def home(stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     purple_video(tmp_path / "news.mp4", stretch.footage, tmp_path / "cache")
-    for place in ("signs", "others"):
+    for dictionary in ("signs", "others"):
         for word in ("river", "apple"):
             for take in (1, 2):
                 moved = stretch.exemplars[word][take:]  # other landmarks, hence another video
-                purple_video(tmp_path / place / word / f"{take}.mp4", moved, tmp_path / "cache")
+                purple_video(tmp_path / dictionary / word / f"{take}.mp4", moved, tmp_path / "cache")
     return tmp_path
 
 
 def run(home: Path, *arguments: object) -> None:
-    asked = [str(each) for each in arguments]
-    done = CliRunner().invoke(app, [*asked, "--encoder", "warping"], catch_exceptions=False)
+    command = [str(argument) for argument in arguments]
+    done = CliRunner().invoke(app, [*command, "--encoder", "warping"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
 
 
@@ -53,13 +53,13 @@ VERBS = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_picture_is_written(verb: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
-    for flags, shown in ((("--no-pixels",), False), ((), True)):
+    for flags, pictured in ((("--no-pixels",), False), ((), True)):
         out = home / "out"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
         run(home, *(part.replace("OUT", "out") for part in VERBS[verb]), *flags)
         assert any(path.is_file() for path in out.rglob("*"))
-        assert bool(purple(out)) == shown, purple(out)
+        assert bool(purple(out)) == pictured, purple(out)
         assert purple(home / "cache") == purple(home / "state") == []
 
 

@@ -79,9 +79,9 @@ def test_files_that_would_be_lost_stay(signspot: Call, desk: Path, command: str,
     (desk / "train.toml").write_text('kind = "embedding"\nname = "mine"\n')
     (desk / "link.png").symlink_to("target.png")
     before = contents(desk)
-    verb, *rest = command.split()
-    encoder = ("--encoder", "encoder.safetensors") if verb in {"spot", "embed"} and "--landmarks" not in rest else ()
-    code, _, err = signspot(verb, *rest, *encoder)
+    verb, *words = command.split()
+    encoder = ("--encoder", "encoder.safetensors") if verb in {"spot", "embed"} and "--landmarks" not in words else ()
+    code, _, err = signspot(verb, *words, *encoder)
     assert code == 2, err
     assert reason in err
     assert contents(desk) == before

@@ -162,8 +162,8 @@ def test_several_videos_and_folders_are_searched(signspot: Call, corner: Path, t
     for day in ("mon", "tue"):
         (tmp_path / "week" / day).mkdir(parents=True)
         (tmp_path / "week" / day / "a.pose").write_bytes((corner / "footage.pose").read_bytes())
-    rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
-    code, out, err = signspot("spot", tmp_path / "week", corner / "footage.pose", corner / "signs", "name", *rest)
+    options = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    code, out, err = signspot("spot", tmp_path / "week", corner / "footage.pose", corner / "signs", "name", *options)
     assert code == 0, err
     videos = [json.loads(line)["video"] for line in out.splitlines()]
     names = [tmp_path / "week" / "mon" / "a.pose", tmp_path / "week" / "tue" / "a.pose", corner / "footage.pose"]
@@ -179,8 +179,8 @@ def test_a_video_is_searched_once_and_exemplars_are_not(
     (tmp_path / "week" / "._a.pose").write_bytes(b"left by a file manager")
     (tmp_path / "week" / "signs" / "name.pose").write_bytes((corner / "signs" / "name.pose").read_bytes())
     monkeypatch.chdir(tmp_path / "week")
-    rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
-    code, out, err = signspot("spot", "a.pose", "../week", tmp_path / "week" / "a.pose", "signs", *rest)
+    options = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    code, out, err = signspot("spot", "a.pose", "../week", tmp_path / "week" / "a.pose", "signs", *options)
     assert code == 0, err
     assert [json.loads(line)["video"] for line in out.splitlines()] == ["a.pose"]
     assert "the exemplars in signs are not searched" in err
@@ -190,11 +190,11 @@ def test_a_second_video_is_never_silently_the_example(signspot: Call, corner: Pa
     """`spot a b` says that b is taken as the example; three videos are asked about."""
     other = tmp_path / "b.pose"
     other.write_bytes((corner / "footage.pose").read_bytes())
-    rest = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
-    _, out, err = signspot("spot", corner / "footage.pose", corner / "signs" / "friend.pose", *rest)
+    options = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
+    _, out, err = signspot("spot", corner / "footage.pose", corner / "signs" / "friend.pose", *options)
     assert json.loads(out)["word"] == "friend"
     assert "friend.pose is taken as an example of 'friend'" in err
-    code, _, err = signspot("spot", corner / "footage.pose", other, corner / "signs" / "friend.pose", *rest)
+    code, _, err = signspot("spot", corner / "footage.pose", other, corner / "signs" / "friend.pose", *options)
     assert code != 0
     assert "a video to search, or an example?" in err
 
@@ -207,9 +207,9 @@ def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: P
 
     video, encoder = corner / "footage.pose", corner / "encoder.safetensors"
     _, out, _ = signspot("spot", video, corner / "signs", "--encoder", encoder, "--json", "--threshold", "0.5")
-    found = load(encoder).spot(str(video), open_dictionary(corner / "signs"), threshold=0.5)
-    assert found
-    assert [json.loads(line) for line in out.splitlines()] == [asdict(spotting) for spotting in found]
+    spottings = load(encoder).spot(str(video), open_dictionary(corner / "signs"), threshold=0.5)
+    assert spottings
+    assert [json.loads(line) for line in out.splitlines()] == [asdict(spotting) for spotting in spottings]
 
 
 def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner: Path, tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_words_of_subtitles_are_looked_for_near_them(signspot: Call, corner: Pat
     times: dict[str, list[float]] = {"apple": [], "name": [], "friend": []}
     for line in map(json.loads, out.splitlines()):
         times[line["word"]].append(line["time"])
-    assert all(len(found) <= 1 for found in times.values()), "a subtitle's word is found once"
+    assert all(len(word_times) <= 1 for word_times in times.values()), "a subtitle's word is found once"
     assert any(times.values())
     assert all(0 <= time <= 4 for word in ("apple", "name") for time in times[word])
     assert all(4 <= time <= 8 for time in times["friend"])
@@ -283,8 +283,8 @@ def test_subtitles_belong_to_one_video_and_a_dictionary(
     signspot: Call, corner: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     (tmp_path / "news.vtt").write_text(SUBTITLES)
-    paths = [str(tmp_path / each) if each == "news.vtt" else each for each in arguments]
-    paths = [str(corner / each) if (corner / each).exists() else each for each in paths]
+    paths = [str(tmp_path / argument) if argument == "news.vtt" else argument for argument in arguments]
+    paths = [str(corner / argument) if (corner / argument).exists() else argument for argument in paths]
     code, _, err = signspot("spot", *paths)
     assert code == 2
     assert "--subtitles" in err

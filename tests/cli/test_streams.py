@@ -60,8 +60,8 @@ def test_files_are_written_though_results_cannot_be_printed(
     assert ("cannot print the results: No space left" in err) == (code == 1)
 
 
-@pytest.mark.parametrize(("module", "said"), [("typer", "nothing was begun"), ("torch", "nothing half-written")])
-def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, said: str) -> None:
+@pytest.mark.parametrize(("module", "message"), [("typer", "nothing was begun"), ("torch", "nothing half-written")])
+def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, message: str) -> None:
     """Ctrl-C comes when a module is looked for; its importer then fails in its own way, as extension modules do."""
     code = (
         "import signal, sys\n"
@@ -76,7 +76,7 @@ def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, said: str)
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.startswith("signspot: stopped; ")
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -97,9 +97,9 @@ def test_a_user_whom_the_system_does_not_know_has_folders(tmp_path: Path) -> Non
         "import os; from signspot.io.files import cache_folder, state_folder; os.setuid(54321)\n"
         "print(cache_folder(), state_folder())"
     )
-    kept = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
     tmp_path.chmod(0o777)
-    done = subprocess.run([sys.executable, "-c", code], env=kept, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     cache, state = map(Path, done.stdout.split())
     assert cache.parts[-3:] == ("signspot-user-54321", ".cache", "signspot")

@@ -35,16 +35,16 @@ clips = 2
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of eight words, as landmarks."""
     options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
     return corpus_once(options, tmp_path_factory).folder
 
 
 @pytest.fixture
-def corpus(made: Path, tmp_path: Path) -> Path:
+def corpus(small_corpus: Path, tmp_path: Path) -> Path:
     """A copy of it, to be spoilt."""
-    return Path(shutil.copytree(made, tmp_path / "corpus"))
+    return Path(shutil.copytree(small_corpus, tmp_path / "corpus"))
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def train(signspot: Call, config: Path, corner: Path, tmp_path: Path) -> Call:
 
 
 def test_the_result_is_an_encoder_that_spots(
-    train: Call, signspot: Call, made: Path, corner: Path, tmp_path: Path
+    train: Call, signspot: Call, small_corpus: Path, corner: Path, tmp_path: Path
 ) -> None:
-    code, out, err = train(made)
+    code, out, err = train(small_corpus)
     assert code == 0, err
     path = tmp_path / "run" / "mine.safetensors"
     assert out.startswith(f"{path}: mine (")
@@ -88,9 +88,9 @@ def test_the_result_is_an_encoder_that_spots(
 
 
 def test_a_dry_run_prints_configuration_sizes_and_time_and_trains_nothing(
-    train: Call, made: Path, tmp_path: Path
+    train: Call, small_corpus: Path, tmp_path: Path
 ) -> None:
-    code, out, err = train(made, "--dry-run", "--set", "compute.precision=bfloat16")
+    code, out, err = train(small_corpus, "--dry-run", "--set", "compute.precision=bfloat16")
     assert code == 0, err
     printed, _, sizes = out.partition("\n}\n")
     config = json.loads(printed + "}")
@@ -102,14 +102,14 @@ def test_a_dry_run_prints_configuration_sizes_and_time_and_trains_nothing(
         "a step",
     ]
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["features"]  # they are used when it is trained
-    code, _, err = train(made, "--set", "compute.accumulate=2")
+    code, _, err = train(small_corpus, "--set", "compute.accumulate=2")
     assert code == 0, err
     assert load_encoder(tmp_path / "run" / "mine.safetensors").card["config"]["compute"] == {"accumulate": 2}
-    assert train(made)[0] == 2  # the folder holds a run that accumulates
+    assert train(small_corpus)[0] == 2  # the folder holds a run that accumulates
 
 
 def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on(
-    train: Call, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Call, small_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, steps = embedding_mlp.batch_loss, []
 
@@ -120,12 +120,12 @@ def test_stopped_with_ctrl_c_it_says_how_to_go_on_and_goes_on(
         return real(*arguments)
 
     monkeypatch.setattr(embedding_mlp, "batch_loss", interrupted)
-    code, _, err = train(made)
+    code, _, err = train(small_corpus)
     assert code == 130
     assert str(tmp_path / "run") in err
     assert f"signspot train {tmp_path}" in err
     assert len(steps) == 4
-    assert train(made)[0] == 0
+    assert train(small_corpus)[0] == 0
     assert len(load_encoder(tmp_path / "run" / "mine.safetensors").card["metrics"]["loss_by_epoch"]) == 3
 
 
@@ -182,11 +182,11 @@ def test_a_corpus_that_teaches_nothing_is_one_line(
 
 def test_a_word_without_an_exemplar_is_left_out_and_named(train: Call, corpus: Path) -> None:
     (corpus / "splits.json").unlink()
-    seen: list[str] = []
+    words: list[str] = []
 
     def first_gone(label: dict[str, Any]) -> dict[str, Any]:
-        seen.append(label["word"])
-        return {**label, "word": "zyzzyva"} if label["word"] == seen[0] else label
+        words.append(label["word"])
+        return {**label, "word": "zyzzyva"} if label["word"] == words[0] else label
 
     relabel(corpus, first_gone)
     code, _, err = train(corpus)
@@ -194,18 +194,18 @@ def test_a_word_without_an_exemplar_is_left_out_and_named(train: Call, corpus: P
     assert "of words without an exemplar (1): 'zyzzyva'" in err
 
 
-def test_features_that_are_no_numbers_are_one_line(train: Call, made: Path, tmp_path: Path) -> None:
-    assert train(made, "--features", tmp_path / "kept", out="first")[0] == 0
+def test_features_that_are_no_numbers_are_one_line(train: Call, small_corpus: Path, tmp_path: Path) -> None:
+    assert train(small_corpus, "--features", tmp_path / "kept", out="first")[0] == 0
     for path in (tmp_path / "kept").rglob("train*.npy"):
         np.save(path, np.full_like(np.load(path), np.nan))
-    code, _, err = train(made, "--features", tmp_path / "kept", out="third")
+    code, _, err = train(small_corpus, "--features", tmp_path / "kept", out="third")
     assert code == 1
     assert "the kept features of video 'train-0001' are NaN or infinite" in err
 
 
-def test_a_wrong_configuration_is_one_line(train: Call, made: Path, config: Path) -> None:
+def test_a_wrong_configuration_is_one_line(train: Call, small_corpus: Path, config: Path) -> None:
     config.write_text('kind = "embedding"\nloss = "softmax"\n')
-    code, _, err = train(made)
+    code, _, err = train(small_corpus)
     assert code == 2
     assert "no loss 'softmax'. There are: classification, info_nce" in err
     assert err.count("\n") == 1
@@ -218,22 +218,22 @@ def test_a_corpus_must_be_named(signspot: Call, config: Path) -> None:
 
 
 def test_a_checkpoint_of_another_architecture_is_one_line(
-    train: Call, made: Path, tmp_path: Path, corner: Path
+    train: Call, small_corpus: Path, tmp_path: Path, corner: Path
 ) -> None:
     torch.manual_seed(0)
     other = make_encoder("pixels", build("s3d", frames=8, image_size=32, width=0.1))
     save_encoder(other, tmp_path / "pixels.safetensors")
-    code, _, err = train(made, "--encoder", tmp_path / "pixels.safetensors")
+    code, _, err = train(small_corpus, "--encoder", tmp_path / "pixels.safetensors")
     assert code == 2
     assert "the encoder 'pixels' sees pixels; the video 'train-0001' has only landmarks" in err
-    assert train(made, out="again")[0] == 0
+    assert train(small_corpus, out="again")[0] == 0
     small = make_encoder("small", build("landmark", width=16, hand_width=8, part_width=8, last_width=16, features=32))
     save_encoder(small, tmp_path / "small.safetensors")
-    code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
+    code, _, err = train(small_corpus, "--encoder", tmp_path / "small.safetensors", out="again")
     assert code == 2
     assert "holds a training with another trunk. Name another folder with --out" in err
     (tmp_path / "again" / "run.json").unlink()
-    code, _, err = train(made, "--encoder", tmp_path / "small.safetensors", out="again")
+    code, _, err = train(small_corpus, "--encoder", tmp_path / "small.safetensors", out="again")
     assert code == 1
     assert "state.pt" in err
     assert err.count("\n") == 1
@@ -250,7 +250,7 @@ batch = {clips = 8, before = 9, after = 3}
 
 
 def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
-    signspot: Call, made: Path, config: Path, corner: Path, tmp_path: Path
+    signspot: Call, small_corpus: Path, config: Path, corner: Path, tmp_path: Path
 ) -> None:
     corpus, rgb = filmed_corpus(tmp_path / "filmed").folder, tmp_path / "rgb.toml"
     rgb.write_text(RGB)
@@ -273,7 +273,7 @@ def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
     assert code == 1
     assert "the encoder 'small' is of another architecture: 'landmark' instead of 'i3d'" in err
     assert err.count("\n") == 1
-    code, _, err = signspot("train", rgb, "--corpus", made, "--out", tmp_path / "third")
+    code, _, err = signspot("train", rgb, "--corpus", small_corpus, "--out", tmp_path / "third")
     assert code == 1
     assert "no exemplar of" in err
     assert err.count("\n") == 1
@@ -296,9 +296,9 @@ def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: C
 
 def test_frame_codes_without_the_folder_of_a_source_are_one_line(signspot: Call, tmp_path: Path) -> None:
     (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n[[sources]]\nname = "few"\nfolders = ["nowhere"]\n')
-    for source, told in ((), "--source few=FOLDER"), (("--source", "few"), "'few'"), (("--source", "a=b"), "'a'"):
+    for source, message in ((), "--source few=FOLDER"), (("--source", "few"), "'few'"), (("--source", "a=b"), "'a'"):
         code, _, err = signspot("train", tmp_path / "codes.toml", "--out", tmp_path / "run", *source)
         assert code == 2
-        assert told in err
+        assert message in err
         assert len(err.splitlines()) == 1
     assert not (tmp_path / "run" / "state.pt").exists()

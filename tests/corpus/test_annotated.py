@@ -43,16 +43,18 @@ def landmarks(frames: int = 150) -> Landmarks:
 
 
 def document(path: Path, *media: str) -> Path:
-    made = pympi.Elan.Eaf(author="a linguist")
-    made.remove_tier("default")
-    made.add_tier("RH-gloss", part="anna")
-    made.add_annotation("RH-gloss", 2000, 2600, "APPLE")
-    made.add_annotation("RH-gloss", 4000, 4400, "TREE")
-    made.add_tier("LH", part="ben")
-    made.add_annotation("LH", 3000, 3500, "APPLE")
+    document_of_signs = pympi.Elan.Eaf(author="a linguist")
+    document_of_signs.remove_tier("default")
+    document_of_signs.add_tier("RH-gloss", part="anna")
+    document_of_signs.add_annotation("RH-gloss", 2000, 2600, "APPLE")
+    document_of_signs.add_annotation("RH-gloss", 4000, 4400, "TREE")
+    document_of_signs.add_tier("LH", part="ben")
+    document_of_signs.add_annotation("LH", 3000, 3500, "APPLE")
     for medium in media:
-        made.add_linked_file(medium, relpath="", mimetype="audio/x-wav" if medium.endswith(".wav") else "video/mp4")
-    made.to_file(str(path))
+        document_of_signs.add_linked_file(
+            medium, relpath="", mimetype="audio/x-wav" if medium.endswith(".wav") else "video/mp4"
+        )
+    document_of_signs.to_file(str(path))
     return path
 
 
@@ -69,9 +71,9 @@ def test_signs_are_cut_out_of_the_video_with_a_margin(tmp_path: Path) -> None:
     first = built.exemplars[0]
     assert first.path is not None
     assert first.segment == Segment(0.52, 1.12)  # the clip begins with a frame at 25 a second
-    with open_video(first.path) as clip, open_video(video) as whole:
+    with open_video(first.path) as clip, open_video(video) as source:
         assert clip.info.duration == pytest.approx(0.6 + 1.02, abs=0.05)
-        assert abs(int(clip.frame_at(0.8).image.mean()) - int(whole.frame_at(2.28).image.mean())) <= 2
+        assert abs(int(clip.frame_at(0.8).image.mean()) - int(source.frame_at(2.28).image.mean())) <= 2
 
 
 def test_landmarks_of_the_whole_video_serve_for_what_is_cut_out_of_it(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_sound_is_no_video_and_a_moved_video_of_the_same_name_is_taken(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("media", "asked"),
+    ("media", "question"),
     [
         (("file:///gone/one.mp4", "file:///gone/two.mp4"), "one.mp4, file:///gone/two.mp4"),
         (("https://example.org/video.mp4",), "https://example.org/video.mp4"),
@@ -118,11 +120,11 @@ def test_sound_is_no_video_and_a_moved_video_of_the_same_name_is_taken(tmp_path:
     ],
 )
 def test_a_video_that_is_not_clear_is_asked_about_in_one_line(
-    media: tuple[str, ...], asked: str, tmp_path: Path
+    media: tuple[str, ...], question: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DictionaryError) as error:
         read_annotated(document(tmp_path / "corpus.eaf", *media))
-    assert asked in str(error.value)
+    assert question in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -11,7 +11,7 @@ from signspot.errors import FormatError
 from signspot.video import VIDEO_SUFFIXES
 
 
-def put(folder: Path, *names: str) -> Path:
+def fill(folder: Path, *names: str) -> Path:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"")
@@ -20,9 +20,9 @@ def put(folder: Path, *names: str) -> Path:
 
 def test_a_folder_that_annotation_takes_is_a_corpus_for_all(tmp_path: Path) -> None:
     names = [f"week/{suffix[1:]}{suffix}" for suffix in sorted(VIDEO_SUFFIXES)]
-    folder = put(tmp_path, *names, *(f"{name.rpartition('.')[0]}.en.srt" for name in names), "day.pose", "day.vtt")
+    folder = fill(tmp_path, *names, *(f"{name.rpartition('.')[0]}.en.srt" for name in names), "day.pose", "day.vtt")
     corpus, listing = open_corpus(folder), open_corpus(folder).footage("landmarks")
-    assert sorted(corpus.videos) == [each.video for each in listing.footage]
+    assert sorted(corpus.videos) == [footage.video for footage in listing.footage]
     assert len(corpus.videos) == len(VIDEO_SUFFIXES) + 1 == 16
     day, video = corpus.videos["day"], corpus.videos["week/mp4"]
     assert (day.landmarks, day.video, day.subtitles) == (folder / "day.pose", None, folder / "day.vtt")
@@ -34,8 +34,8 @@ def test_a_folder_that_annotation_takes_is_a_corpus_for_all(tmp_path: Path) -> N
 
 
 def test_dictionary_labels_and_hidden_files_are_no_footage(tmp_path: Path) -> None:
-    folder = put(tmp_path, "a.mp4", "dictionary/apple.mp4", "dictionary-video/media/a/x.mp4", "labels/a.vtt", ".b.mp4")
-    put(folder, ".cache/c.mp4", "truth/d.mp4", "lonely.srt")
+    folder = fill(tmp_path, "a.mp4", "dictionary/apple.mp4", "dictionary-video/media/a/x.mp4", "labels/a.vtt", ".b.mp4")
+    fill(folder, ".cache/c.mp4", "truth/d.mp4", "lonely.srt")
     corpus = open_corpus(folder)
     assert list(corpus.videos) == ["a"]
     assert [str(problem) for problem in corpus.problems] == [
@@ -46,7 +46,7 @@ def test_dictionary_labels_and_hidden_files_are_no_footage(tmp_path: Path) -> No
 
 
 def test_the_splits_of_a_folder_are_known(tmp_path: Path) -> None:
-    folder = put(tmp_path, "videos/mon/a.pose", "videos/b.pose", "videos/c.pose")
+    folder = fill(tmp_path, "videos/mon/a.pose", "videos/b.pose", "videos/c.pose")
     words = {"all": [], "train": [], "test": []}
     (folder / "splits.json").write_text(json.dumps({"train": ["mon/a"], "test": ["b"], "words": words}))
     corpus = open_corpus(folder)
@@ -59,7 +59,7 @@ def test_the_splits_of_a_folder_are_known(tmp_path: Path) -> None:
 def test_what_no_split_names_is_for_training_where_nothing_is_named_for_it(
     tmp_path: Path, train: list[str], test: list[str], learned: list[str]
 ) -> None:
-    folder = put(tmp_path, "videos/a.pose", "videos/b.pose", "videos/c.pose")
+    folder = fill(tmp_path, "videos/a.pose", "videos/b.pose", "videos/c.pose")
     (folder / "splits.json").write_text(json.dumps({"train": train, "test": test}))
     assert [video.id for video in open_corpus(folder).in_split("train")] == learned
 
@@ -75,7 +75,7 @@ def test_what_no_split_names_is_for_training_where_nothing_is_named_for_it(
     ],
 )
 def test_a_corpus_names_no_file_outside_its_folder(tmp_path: Path, entry: dict[str, str]) -> None:
-    put(tmp_path, "secret.mp4", "corpus/a.mp4", "a.vtt")
+    fill(tmp_path, "secret.mp4", "corpus/a.mp4", "a.vtt")
     (tmp_path / "corpus" / "link.mp4").symlink_to(tmp_path / "secret.mp4")
     described = {"format": FORMAT, "version": VERSION, "videos": [entry]}
     (tmp_path / "corpus" / "corpus.json").write_text(json.dumps(described))
@@ -90,7 +90,7 @@ def test_a_video_without_a_name_is_told(tmp_path: Path) -> None:
 
 
 def test_a_record_of_finished_files_that_is_damaged_or_leads_elsewhere_counts_for_nothing(tmp_path: Path) -> None:
-    put(tmp_path, "corpus/a.pose", "secret.pose")
+    fill(tmp_path, "corpus/a.pose", "secret.pose")
     layout = Layout(tmp_path / "corpus")
     layout.mark_finished("a", [layout.folder / "a.pose"])
     assert layout.is_finished("a")
@@ -103,9 +103,9 @@ def test_a_record_of_finished_files_that_is_damaged_or_leads_elsewhere_counts_fo
 
 
 def test_videos_meet_the_subtitles_of_their_name_also_in_folders_below(tmp_path: Path) -> None:
-    put(tmp_path, "a.mp4", "a.vtt", "week/b.MKV", "week/b.srt", "week/c.pose", "week/c.ttml")
+    fill(tmp_path, "a.mp4", "a.vtt", "week/b.MKV", "week/b.srt", "week/c.pose", "week/c.ttml")
     listing = open_corpus(tmp_path).footage("landmarks")
-    assert [(each.video, each.media.name, each.subtitles.name) for each in listing.footage] == [
+    assert [(footage.video, footage.media.name, footage.subtitles.name) for footage in listing.footage] == [
         ("a", "a.mp4", "a.vtt"),
         ("week/b", "b.MKV", "b.srt"),
         ("week/c", "c.pose", "c.ttml"),
@@ -114,9 +114,9 @@ def test_videos_meet_the_subtitles_of_their_name_also_in_folders_below(tmp_path:
 
 
 def test_files_without_a_partner_are_told_in_one_line_each(tmp_path: Path) -> None:
-    put(tmp_path, "a.mp4", "a.vtt", "lonely.mp4", "silent/x.pose", "only-text.srt", "notes.xml", "readme.txt")
+    fill(tmp_path, "a.mp4", "a.vtt", "lonely.mp4", "silent/x.pose", "only-text.srt", "notes.xml", "readme.txt")
     listing = open_corpus(tmp_path).footage("landmarks")
-    assert [each.video for each in listing.footage] == ["a"]
+    assert [footage.video for footage in listing.footage] == ["a"]
     assert [str(problem) for problem in listing.problems] == [
         "lonely: there are no subtitles (lonely.vtt, .srt or .ttml); left out",
         "silent/x: there are no subtitles (x.vtt, .srt or .ttml); left out",
@@ -125,36 +125,36 @@ def test_files_without_a_partner_are_told_in_one_line_each(tmp_path: Path) -> No
 
 
 def test_landmarks_are_preferred_by_an_encoder_that_sees_them_and_of_no_use_to_another(tmp_path: Path) -> None:
-    put(tmp_path, "a.mp4", "a.pose", "a.vtt", "b.pose", "b.vtt")
-    assert [each.media.name for each in open_corpus(tmp_path).footage("landmarks").footage] == ["a.pose", "b.pose"]
+    fill(tmp_path, "a.mp4", "a.pose", "a.vtt", "b.pose", "b.vtt")
+    assert [video.media.name for video in open_corpus(tmp_path).footage("landmarks").footage] == ["a.pose", "b.pose"]
     pixels = open_corpus(tmp_path).footage("rgb")
-    assert [each.media.name for each in pixels.footage] == ["a.mp4"]
+    assert [video.media.name for video in pixels.footage] == ["a.mp4"]
     assert str(pixels.problems[0]) == "b: the encoder sees pixels and there are landmarks only; left out"
 
 
 def test_the_name_may_tell_the_language(tmp_path: Path) -> None:
-    put(tmp_path, "a.mp4", "a.en.vtt", "a.cy.vtt", "b.mp4", "b.en-GB.srt", "c.v2.mp4", "c.v2.srt")
+    fill(tmp_path, "a.mp4", "a.en.vtt", "a.cy.vtt", "b.mp4", "b.en-GB.srt", "c.v2.mp4", "c.v2.srt")
     listing = open_corpus(tmp_path, "en-GB").footage("landmarks")
-    names = [(each.video, each.subtitles.name) for each in listing.footage]
+    names = [(footage.video, footage.subtitles.name) for footage in listing.footage]
     assert names == [("a", "a.en.vtt"), ("b", "b.en-GB.srt"), ("c.v2", "c.v2.srt")]
     assert [problem.name for problem in listing.problems] == ["a.cy.vtt"]
     assert open_corpus(tmp_path, "cy").footage("landmarks").footage[0].subtitles.name == "a.cy.vtt"
 
 
 def test_of_several_subtitle_files_one_is_taken_and_always_the_same(tmp_path: Path) -> None:
-    put(tmp_path, "a.mp4", "a.srt", "a.vtt", "a.en.vtt", "a.ttml")
+    fill(tmp_path, "a.mp4", "a.srt", "a.vtt", "a.en.vtt", "a.ttml")
     assert open_corpus(tmp_path).footage("landmarks").footage[0].subtitles.name == "a.vtt"
 
 
 def test_a_synthetic_corpus_is_read_by_its_own_list(corpus_folder: Path) -> None:
     listing = open_corpus(corpus_folder).footage("landmarks")
-    assert [each.video for each in listing.footage] == ["test-0001", "train-0001", "train-0002", "train-0003"]
-    assert all(each.media.suffix == ".pose" for each in listing.footage)
+    assert [footage.video for footage in listing.footage] == ["test-0001", "train-0001", "train-0002", "train-0003"]
+    assert all(footage.media.suffix == ".pose" for footage in listing.footage)
 
 
 def test_a_folder_of_videos_beside_a_dictionary_is_not_mixed_with_it(tmp_path: Path) -> None:
-    put(tmp_path, "videos/a.mp4", "videos/a.vtt", "dictionary/media/a/apple.pose")
-    assert [each.video for each in open_corpus(tmp_path).footage("landmarks").footage] == ["a"]
+    fill(tmp_path, "videos/a.mp4", "videos/a.vtt", "dictionary/media/a/apple.pose")
+    assert [footage.video for footage in open_corpus(tmp_path).footage("landmarks").footage] == ["a"]
     assert not open_corpus(tmp_path).footage("landmarks").problems
 
 
@@ -162,15 +162,15 @@ def test_names_in_another_encoding_can_be_stored(tmp_path: Path) -> None:
     for suffix in (b".mp4", b".vtt"):
         with open(os.fsencode(tmp_path) + b"/caf\xe9" + suffix, "wb"):  # noqa: PTH123
             pass
-    found = open_corpus(tmp_path).footage("landmarks").footage[0]
-    assert found.video == "caf\\udce9"
-    assert found.media.is_file()
+    footage = open_corpus(tmp_path).footage("landmarks").footage[0]
+    assert footage.video == "caf\\udce9"
+    assert footage.media.is_file()
 
 
 @pytest.mark.parametrize(
     ("names", "value"), [(None, "nowhere"), ((), ""), (("a.mp4",), r"\(a: "), (("a.vtt",), r"\(a.vtt: ")]
 )
 def test_what_is_no_corpus_is_named(tmp_path: Path, names: tuple[str, ...] | None, value: str) -> None:
-    folder = tmp_path / "nowhere" if names is None else put(tmp_path, *names)
+    folder = tmp_path / "nowhere" if names is None else fill(tmp_path, *names)
     with pytest.raises(FormatError, match=f"{tmp_path}.*{value}"):
         open_corpus(folder).footage("landmarks")

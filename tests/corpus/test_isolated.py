@@ -27,11 +27,11 @@ def still(frames: int, fps: float = 25.0) -> Landmarks:
 @pytest.fixture
 def estimated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Stands in for the estimator, whose own tests use real videos: a "video" is a text with its number of frames."""
-    seen: list[str] = []
+    names_of_videos: list[str] = []
 
     def estimate(jobs: Sequence[PoseJob], workers: int, *, fps: float) -> Iterator[tuple[PoseJob, int | SignspotError]]:
         for job in jobs:
-            seen.append(job.video.name)
+            names_of_videos.append(job.video.name)
             if not job.video.is_file() or not job.video.read_text().isdigit():
                 yield job, FormatError("no video")
                 continue
@@ -40,7 +40,7 @@ def estimated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             yield job, int(job.video.read_text())
 
     monkeypatch.setattr("signspot.corpus.published.estimate_files", estimate)
-    return seen
+    return names_of_videos
 
 
 def write_videos(folder: Path, **frames: int | str) -> None:
@@ -58,10 +58,10 @@ def test_lsa64_as_published_becomes_a_file_per_signer(estimated: list[str], tmp_
     write_videos(videos / "all", v001_003_001=30, v002_003_001=20, v003_003_001="damaged")
     (videos / "notes.txt").write_text("not a clip")
     steps: list[tuple[int, int | None]] = []
-    made = import_lsa64(videos, out, lambda done, total: steps.append((done, total)), workers=1)
-    assert [path.name for path in made.files] == ["signer_03.npz"]
-    assert made.clips == 2
-    assert [problem.split(":")[0] for problem in made.problems] == ["003_003_001.mp4"]
+    imported = import_lsa64(videos, out, lambda done, total: steps.append((done, total)), workers=1)
+    assert [path.name for path in imported.files] == ["signer_03.npz"]
+    assert imported.clips == 2
+    assert [problem.split(":")[0] for problem in imported.problems] == ["003_003_001.mp4"]
     assert steps[-1] == (3, 3)
     assert names(out) == [("1", "3", "1"), ("2", "3", "1")]
     first = read_isolated(out)[0]
@@ -97,10 +97,10 @@ def test_wlasl_as_published_keeps_the_body_of_all_frames(estimated: list[str], t
         {"gloss": "ice cream", "instances": [{**instance, "video_id": "07070", "signer_id": -1}]},
     ]
     (source / "WLASL_v0.3.json").write_text(json.dumps(listed))
-    made = import_wlasl(source, out, workers=1)
-    assert [path.name for path in made.files] == ["wlasl_01.npz"]
-    assert made.clips == 2
-    assert [problem.split(":")[0] for problem in made.problems] == ["00336.mp4"]
+    imported = import_wlasl(source, out, workers=1)
+    assert [path.name for path in imported.files] == ["wlasl_01.npz"]
+    assert imported.clips == 2
+    assert [problem.split(":")[0] for problem in imported.problems] == ["00336.mp4"]
     assert names(out) == [("book", "4", "335"), ("ice cream", "", "7070")]
     with np.load(out / "wlasl_01.npz") as file:
         assert np.diff(file["start"]).tolist() == file["observed"].tolist() == [30, 20]
@@ -130,25 +130,25 @@ def test_a_body_that_was_observed_for_some_frames_only_is_held(tmp_path: Path) -
     np.savez(tmp_path / "wlasl_1.npz", allow_pickle=False, **arrays)  # type: ignore[arg-type]
     (tmp_path / "words.txt").write_text("book\n")
     (read,) = read_isolated(tmp_path)
-    held = read.landmarks.body
-    assert held.shape == (frames, 33, 4)
-    assert (held[:, 11, :2] == 0.25).all()  # a shoulder
-    assert (held[observed:, 13, 3] == 0).all()  # an elbow
-    right = held[:, 16]
+    body = read.landmarks.body
+    assert body.shape == (frames, 33, 4)
+    assert (body[:, 11, :2] == 0.25).all()  # a shoulder
+    assert (body[observed:, 13, 3] == 0).all()  # an elbow
+    right = body[:, 16]
     assert right[15, :2] == pytest.approx(0.5, abs=1e-3)
     assert right[15, 3] > right[22, 3] > 0  # seen; bridged between two sightings
     assert right[22, 0] == pytest.approx(0.62, abs=1e-3)  # three fifths of the way from 0.5 at 19 to 0.7 at 24
     assert (right[26:, 3] == 0).all()
-    assert (held[observed:, 15, 3] == 0).all()  # the left hand is never seen
+    assert (body[observed:, 15, 3] == 0).all()  # the left hand is never seen
 
 
 def test_a_sign_is_cut_out_of_a_video_that_is_not_cut_yet() -> None:
-    whole = still(100)
-    part = cut_out(whole, (9 / 25, 40 / 25))  # frames 10 to 40, counted from 1
+    landmarks = still(100)
+    part = cut_out(landmarks, (9 / 25, 40 / 25))  # frames 10 to 40, counted from 1
     assert part.body[:, 0, 0].tolist() == list(range(9, 40))
     assert part.times[0] == 0
     assert cut_out(still(31), (9 / 25, 40 / 25)).body[:, 0, 0].tolist() == list(range(31))  # cut already
-    assert cut_out(whole, None) is whole
+    assert cut_out(landmarks, None) is landmarks
 
 
 def test_clips_are_packed_one_after_the_other_with_the_place_of_the_sign(tmp_path: Path) -> None:

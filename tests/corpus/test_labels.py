@@ -33,8 +33,8 @@ def test_a_label_says_where_its_sign_is(
 ) -> None:
     assert label.at is at
     assert (label.segment.start, label.segment.end) == pytest.approx(segment)
-    drawn = label.stretch(before=0.8, after=0.2, around=0.5)
-    assert (drawn.start, drawn.end) == pytest.approx(stretch)
+    drawn_from = label.stretch(before=0.8, after=0.2, around=0.5)
+    assert (drawn_from.start, drawn_from.end) == pytest.approx(stretch)
     assert list(read_records(Label, write_records([label], tmp_path / "l.jsonl"))) == [label]
 
 
@@ -64,13 +64,13 @@ def test_spottings_are_labels_of_their_score_in_every_format(tmp_path: Path, nam
     folder = corpus_with(tmp_path, "news/a.mp4", "b.pose")
     (folder / "labels" / name).parent.mkdir(exist_ok=True)
     write([spotting for spotting in SPOTTINGS if name != "d.eaf" or spotting.word == "apple"], folder / "labels" / name)
-    found = open_corpus(folder).labels()
+    labels = open_corpus(folder).labels()
     expected = [
         Label("pear", "b", 3.0, 0.61, D, 2.8, 3.2),
         Label("apple", "news/a", 2.0, 0.83, D, 1.8, 2.4),
     ]
-    assert found == [label for label in expected if name != "d.eaf" or label.word == "apple"]
-    assert found[-1].segment == Segment(1.8, 2.4)
+    assert labels == [label for label in expected if name != "d.eaf" or label.word == "apple"]
+    assert labels[-1].segment == Segment(1.8, 2.4)
 
 
 def test_labels_of_ours_and_of_other_videos(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -91,14 +91,14 @@ def test_three_scales_have_three_thresholds(tmp_path: Path) -> None:
     write_records(every, folder / "labels" / "all.jsonl")
     corpus = open_corpus(folder)
     assert len(corpus.labels()) == 3
-    assert [each.source for each in corpus.labels(least=LeastConfidence(0.8, 0.6, 0.8))] == [D]
-    assert [each.source for each in corpus.labels(least=LeastConfidence(0.6, 0.8, 0.8))] == [M]
+    assert [label.source for label in corpus.labels(least=LeastConfidence(0.8, 0.6, 0.8))] == [D]
+    assert [label.source for label in corpus.labels(least=LeastConfidence(0.6, 0.8, 0.8))] == [M]
     with pytest.raises(OptionsError, match="nan"):
         LeastConfidence(dictionary=float("nan"))
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "video"),
     [
         ("a", "a"),
         ("a.mp4", "a"),
@@ -109,18 +109,18 @@ def test_three_scales_have_three_thresholds(tmp_path: Path) -> None:
         ("tue/b.mp4", None),
     ],
 )
-def test_the_nearest_id_that_ends_a_path_is_meant(name: str, found: str | None) -> None:
-    assert video_id(name, {"a", "mon/a", "c.v2"}) == found
+def test_the_nearest_id_that_ends_a_path_is_meant(name: str, video: str | None) -> None:
+    assert video_id(name, {"a", "mon/a", "c.v2"}) == video
 
 
 def test_a_persons_decision_goes_before_the_score() -> None:
-    found = Spotting("apple", "a", 1.0, 0.5, 1.5, 0.83, source=LabelSource.VERIFIED)
-    confidences = [label_of(replace(found, decision=decision)).confidence for decision in ("yes", "no", "")]
+    spotting = Spotting("apple", "a", 1.0, 0.5, 1.5, 0.83, source=LabelSource.VERIFIED)
+    confidences = [label_of(replace(spotting, decision=decision)).confidence for decision in ("yes", "no", "")]
     assert confidences == [1.0, 0.0, 0.83]
 
 
 def test_signs_contradict_mouthings_and_never_people() -> None:
-    found = [
+    signs = [
         Label("tree", "a", 10.0, source=LabelSource.DICTIONARY),
         Label("river", "a", 10.2, source=LabelSource.DICTIONARY),
     ]
@@ -132,8 +132,8 @@ def test_signs_contradict_mouthings_and_never_people() -> None:
         "another video": (Label("boat", "b", 10.3), False),
         "a person said so": (Label("boat", "a", 10.0, source=LabelSource.VERIFIED), False),
     }
-    told = contradicted([label for label, _ in at.values()], found)
-    assert dict(zip(at, told, strict=True)) == {name: is_so for name, (_, is_so) in at.items()}
+    contradictions = contradicted([label for label, _ in at.values()], signs)
+    assert dict(zip(at, contradictions, strict=True)) == {name: is_so for name, (_, is_so) in at.items()}
     assert contradicted([Label("boat", "a", 10.3)], []) == [False]
 
 
@@ -171,8 +171,8 @@ def test_a_corpus_reads_its_labels_once(tmp_path: Path, monkeypatch: pytest.Monk
     corpus = open_corpus(corpus_with(tmp_path, "a.mp4", "b.mp4"))
     file = write_records([Label("pear", "a", 1.0), Label("apple", "b", 2.0)], tmp_path / "labels" / "all.jsonl")
     opened: list[Path] = []
-    whole = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or whole(path))
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or read_bytes(path))
     assert [label.word for label in corpus.labels()] == ["pear", "apple"]
     assert [label.word for label in corpus.labels(["b"])] == ["apple"]
     assert opened.count(file) == 1

@@ -33,9 +33,9 @@ def test_wlasl_has_its_variants_and_where_the_sign_is(tmp_path: Path) -> None:
     for name in ("00001", "00002"):
         images = (np.full((32, 32, 3), 99, np.uint8) for _ in range(50))
         write_video(tmp_path / "videos" / f"{name}.mp4", images, 25.0)
-    whole = {"video_id": "00001", "frame_start": 11, "frame_end": 30, "fps": 25, "signer_id": 7, "variation_id": 2}
+    uncut = {"video_id": "00001", "frame_start": 11, "frame_end": 30, "fps": 25, "signer_id": 7, "variation_id": 2}
     cut = {"video_id": "00002", "frame_start": 500, "frame_end": 550, "fps": 25, "source": "a site"}
-    entries = [{"gloss": "book", "instances": [whole, cut, {"video_id": "00003"}]}]
+    entries = [{"gloss": "book", "instances": [uncut, cut, {"video_id": "00003"}]}]
     (tmp_path / "WLASL_v0.3.json").write_text(json.dumps(entries))
     contents = read_published(tmp_path)
     assert contents is not None

@@ -106,10 +106,10 @@ class Handler(BaseHTTPRequestHandler):
         start, status, headers = 0, 200, {"Content-Type": plan.kind}
         headers |= {"ETag": plan.etag} if plan.etag else {}
         headers |= {"Last-Modified": plan.last_modified} if plan.last_modified else {}
-        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        asked_range = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         valid = self.headers.get("If-Range") in (None, plan.etag, plan.last_modified) or not plan.heeds_if_range
-        if wanted and plan.takes_ranges and valid:
-            start, status = int(wanted[1]), 206
+        if asked_range and plan.takes_ranges and valid:
+            start, status = int(asked_range[1]), 206
             if start >= len(plan.content):
                 return self.head(416, {"Content-Range": f"bytes */{len(plan.content)}", "Content-Length": "0"})
             headers["Content-Range"] = f"bytes {start}-{len(plan.content) - 1}/{len(plan.content)}"

@@ -51,20 +51,20 @@ def save(tmp_path: Path, data: Any) -> Path:
 
 def test_what_it_holds(tmp_path: Path) -> None:
     data = layout()
-    found = open_dictionary(save(tmp_path, data))
-    assert list(found) == ["apple", "ice-cream", "1"]
-    first, second = found["apple"]
+    dictionary = open_dictionary(save(tmp_path, data))
+    assert list(dictionary) == ["apple", "ice-cream", "1"]
+    first, second = dictionary["apple"]
     assert (first.id, first.path, first.source) == ("a_001_000_000_apple", None, "Signstation")
     assert first.bbox == (0.0, 0.1, 1.0, 0.9)
     assert second.bbox == (0, 0, 1, 1)
     assert first.segment == Segment(0.4, 1.4)  # frames 10 to 34, both included, at 25 per second
     assert second.segment == Segment(0, 0.04)
-    assert [e.segment for e in found["ice cream"] + found["one"]] == [None, None]
-    assert [e.bbox for e in found["ice cream"] + found["one"]] == [None, None]
+    assert [e.segment for e in dictionary["ice cream"] + dictionary["one"]] == [None, None]
+    assert [e.bbox for e in dictionary["ice cream"] + dictionary["one"]] == [None, None]
     assert first.encoder == PUBLIC_ENCODER
     mlp = data["videos"]["features"]["mlp"][0]
     np.testing.assert_allclose(first.embedding, mlp / np.linalg.norm(mlp), rtol=1e-6)
-    assert found.contents.links == {
+    assert dictionary.contents.links == {
         "a_001_000_000_apple": "https://example.org/a b.mp4",
         "a_001_000_001_apple": "https://example.org/b.mp4",
         "i_002_000_000_ice-cream": "https://www.youtube.com/watch?v=abc",
@@ -72,22 +72,22 @@ def test_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_synonyms_go_both_ways_and_stay_in_the_dictionary(tmp_path: Path) -> None:
-    found = Dictionary(read_bsldict(save(tmp_path, layout())))
-    assert set(found.synonyms("apple")) == {"ice-cream", "1"}
-    assert set(found.synonyms("ice cream")) == {"apple", "1"}
-    assert set(found.synonyms("1")) == {"apple", "ice-cream"}
+    dictionary = Dictionary(read_bsldict(save(tmp_path, layout())))
+    assert set(dictionary.synonyms("apple")) == {"ice-cream", "1"}
+    assert set(dictionary.synonyms("ice cream")) == {"apple", "1"}
+    assert set(dictionary.synonyms("1")) == {"apple", "ice-cream"}
 
 
 def test_videos_beside_it_are_found(tmp_path: Path, put: Any) -> None:
     folder = put(NAMES[0], f"videos_original/{NAMES[1]}")
     put(NAMES[2], content=b"broken")
     save(folder, layout())
-    found = open_dictionary(folder)
-    assert [e.path for e in found["apple"]] == [folder / NAMES[0], folder / "videos_original" / NAMES[1]]
-    (ice,) = found["ice-cream"]
+    dictionary = open_dictionary(folder)
+    assert [e.path for e in dictionary["apple"]] == [folder / NAMES[0], folder / "videos_original" / NAMES[1]]
+    (ice,) = dictionary["ice-cream"]
     assert ice.path is None
     assert ice.embedding is not None
-    assert [p.path.name for p in found.problems] == [NAMES[2]]
+    assert [p.path.name for p in dictionary.problems] == [NAMES[2]]
     assert read_bsldict(folder / "bsldict_v1.pkl", tmp_path).exemplars[0].path is None
 
 
@@ -111,18 +111,18 @@ def test_columns_of_any_kind(tmp_path: Path, column: Callable[[list[Any]], Any])
             boxes[:] = [np.asarray(v) if isinstance(v, np.ndarray) else v for v in values]
             data["videos"][name] = column(list(boxes))
     data["videos"]["features"]["mlp"] = column(list(data["videos"]["features"]["mlp"]))
-    found = read_bsldict(save(tmp_path, data))
-    assert found.exemplars == expected.exemplars
-    assert (found.synonyms, found.links) == (expected.synonyms, expected.links)
-    for one, other in zip(found.exemplars, expected.exemplars, strict=True):
+    contents = read_bsldict(save(tmp_path, data))
+    assert contents.exemplars == expected.exemplars
+    assert (contents.synonyms, contents.links) == (expected.synonyms, expected.links)
+    for one, other in zip(contents.exemplars, expected.exemplars, strict=True):
         np.testing.assert_array_equal(one.embedding, other.embedding)
 
 
 def test_without_features(tmp_path: Path) -> None:
     data = layout()
     del data["videos"]["features"], data["words_normalised"]
-    found = read_bsldict(save(tmp_path, data))
-    assert {(e.embedding is None, e.encoder) for e in found.exemplars} == {(True, "")}
+    contents = read_bsldict(save(tmp_path, data))
+    assert {(e.embedding is None, e.encoder) for e in contents.exemplars} == {(True, "")}
 
 
 @pytest.mark.parametrize("column", ["word", "bbox", "temp_interval", "video_link_db", "alternative_words"])
@@ -161,9 +161,9 @@ def test_another_layout_is_refused(tmp_path: Path, key: str, value: Any, message
 def test_embeddings_that_cannot_be_used_are_problems(tmp_path: Path) -> None:
     data = layout()
     data["videos"]["features"]["mlp"] = [np.full(256, 1e308), np.zeros(256), np.ones(256), "text"]
-    found = read_bsldict(save(tmp_path, data))
-    assert [e.embedding is None for e in found.exemplars] == [True, True, False, True]
-    assert [NAMES[i] in p.message for i, p in zip((0, 1, 3), found.problems, strict=True)] == [True] * 3
+    contents = read_bsldict(save(tmp_path, data))
+    assert [e.embedding is None for e in contents.exemplars] == [True, True, False, True]
+    assert [NAMES[i] in p.message for i, p in zip((0, 1, 3), contents.problems, strict=True)] == [True] * 3
 
 
 def test_names_never_lead_elsewhere(tmp_path: Path) -> None:
@@ -181,17 +181,17 @@ def test_other_pickles(tmp_path: Path, data: Any) -> None:
 @pytest.mark.parametrize("value", [3, "text", None, np.array(3), [b"x"] * 4])
 @pytest.mark.parametrize("key", ["words", "words_normalised"])
 def test_words_of_another_kind_do_no_harm(tmp_path: Path, key: str, value: Any) -> None:
-    found = open_dictionary(save(tmp_path, layout() | {key: value}))
-    assert list(found) == ["apple", "ice-cream", "1"]
+    dictionary = open_dictionary(save(tmp_path, layout() | {key: value}))
+    assert list(dictionary) == ["apple", "ice-cream", "1"]
 
 
 def test_what_is_no_text_is_no_word(tmp_path: Path) -> None:
     """Halves of characters: Python's own functions fail on them."""
     data = layout()
     data["videos"]["word"][0], data["videos"]["alternative_words"] = "a\ud800", [["\udcff"], [], [], []]
-    found = open_dictionary(save(tmp_path, data))
-    assert "apple" not in list(found) or all(word.encode() for word in found)
-    assert all(text.encode() for text in (*found, *found.contents.normalised.values()))
+    dictionary = open_dictionary(save(tmp_path, data))
+    assert "apple" not in list(dictionary) or all(word.encode() for word in dictionary)
+    assert all(text.encode() for text in (*dictionary, *dictionary.contents.normalised.values()))
 
 
 def test_numbers_that_an_array_calls_characters_are_refused_in_a_line(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def test_media_are_copied_and_the_source_stays(put: Any, tmp_path: Path) -> None
     source = put("ice cream/1.mp4", "ice cream/2.pose", "why?/1.MP4")
     put("broken.mp4", content=b"no")
     before = tree(source)
-    seen: list[tuple[int, int | None]] = []
-    built = build_dictionary(source, tmp_path / "out", lambda done, total: seen.append((done, total)))
+    steps: list[tuple[int, int | None]] = []
+    built = build_dictionary(source, tmp_path / "out", lambda done, total: steps.append((done, total)))
     assert tree(source) == before
     assert set(tree(tmp_path / "out")) == {
         "dictionary.json",
@@ -42,7 +42,7 @@ def test_media_are_copied_and_the_source_stays(put: Any, tmp_path: Path) -> None
     assert opened.exemplars == built.exemplars
     assert list(opened) == ["ice cream", "why?"]
     assert [p.path.name for p in built.problems] == ["broken.mp4"]
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_a_build_of_a_build_is_the_same(put: Any, tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ def test_all_columns(tmp_path: Path) -> None:
     ],
 )
 def test_tables_as_spreadsheets_save_them(tmp_path: Path, data: bytes) -> None:
-    found = read_table(table(tmp_path, data))
-    assert [(e.id, e.word, e.signer) for e in found.exemplars] == [("a", "ice cream", "")]
-    assert found.problems == ()
+    contents = read_table(table(tmp_path, data))
+    assert [(e.id, e.word, e.signer) for e in contents.exemplars] == [("a", "ice cream", "")]
+    assert contents.problems == ()
 
 
 def test_words_in_the_windows_alphabet(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_backslashes_and_absolute_paths(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.mp4").touch()
     text = f"file,word\nsub\\a.mp4,a\n{tmp_path / 'sub' / 'a.mp4'},b\n../up.mp4,c\n"
-    found = read_table(table(tmp_path, text)).exemplars
-    assert [e.path for e in found] == [tmp_path / "sub" / "a.mp4"] * 2 + [tmp_path / ".." / "up.mp4"]
+    exemplars = read_table(table(tmp_path, text)).exemplars
+    assert [e.path for e in exemplars] == [tmp_path / "sub" / "a.mp4"] * 2 + [tmp_path / ".." / "up.mp4"]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_bad_lines_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
         'file,word,start,end\na.mp4,good,,\n,nofile,,\n"b\nb.mp4",,,\nc.mp4,yes, please,1,2\n'
         'd.mp4,late,3,2\ne.mp4,half,1,\nf.mp4,text,x,y\ng.mp4,fine,"0,5",1\n'
     )
-    found = read_table(table(tmp_path, text))
-    assert [e.word for e in found.exemplars] == ["good", "fine"]
-    lines = [problem.message.partition(":")[0] for problem in found.problems]
+    contents = read_table(table(tmp_path, text))
+    assert [e.word for e in contents.exemplars] == ["good", "fine"]
+    lines = [problem.message.partition(":")[0] for problem in contents.problems]
     assert lines == ["line 3", "line 4", "line 6", "line 7", "line 8", "line 9"]
-    assert "no file" in found.problems[0].message
-    assert "5 cells for 4 columns" in found.problems[2].message
-    assert "got '3' and '2'" in found.problems[3].message
+    assert "no file" in contents.problems[0].message
+    assert "5 cells for 4 columns" in contents.problems[2].message
+    assert "got '3' and '2'" in contents.problems[3].message
 
 
 def test_a_file_with_several_words_or_segments(tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ def test_a_table_of_spottings_is_a_dictionary(tmp_path: Path) -> None:
     video = str(tmp_path / "mon" / "a.mp4")
     yes = Spotting("apple", video, 1.0, 0.5, 1.5, 0.9, "x", "north", source=LabelSource.VERIFIED, decision="yes")
     write([yes, replace(yes, start=3.0, end=4.0, variant=""), replace(yes, decision="no")], tmp_path / "found.csv")
-    found = read_table(tmp_path / "found.csv")
-    assert [(e.word, e.path, e.variant, e.segment) for e in found.exemplars] == [
+    contents = read_table(tmp_path / "found.csv")
+    assert [(e.word, e.path, e.variant, e.segment) for e in contents.exemplars] == [
         ("apple", tmp_path / "mon" / "a.mp4", "north", Segment(0.5, 1.5)),
         ("apple", tmp_path / "mon" / "a.mp4", "", Segment(3.0, 4.0)),
     ]
-    assert [e.source for e in found.exemplars] == ["", ""]
-    assert [problem.message for problem in found.problems] == ["line 4: a person has denied it (decision no)"]
+    assert [e.source for e in contents.exemplars] == ["", ""]
+    assert [problem.message for problem in contents.problems] == ["line 4: a person has denied it (decision no)"]

@@ -13,42 +13,42 @@ def dictionary(*words: str) -> Dictionary:
 
 class TestLookingUp:
     def test_words_stay_as_written_and_in_order(self) -> None:
-        found = dictionary("ice-cream", "Apple", "ice-cream", "2")
-        assert list(found) == ["ice-cream", "Apple", "2"]
-        assert len(found) == 3
-        assert [e.id for e in found["ice-cream"]] == ["ice-cream-0", "ice-cream-2"]
+        words = dictionary("ice-cream", "Apple", "ice-cream", "2")
+        assert list(words) == ["ice-cream", "Apple", "2"]
+        assert len(words) == 3
+        assert [e.id for e in words["ice-cream"]] == ["ice-cream-0", "ice-cream-2"]
 
     @pytest.mark.parametrize("text", ["ice cream", "ICE_CREAM", " Ice-Cream ", "ice  cream?"])
     def test_case_and_separators_do_not_matter_where_the_exact_word_is_missing(self, text: str) -> None:
         assert [e.word for e in dictionary("ice-cream", "ice")[text]] == ["ice-cream"]
 
     def test_the_exact_word_goes_first(self) -> None:
-        found = dictionary("Polish", "polish")
-        assert [e.word for e in found["polish"]] == ["polish"]
-        assert [e.word for e in found["Polish"]] == ["Polish"]
-        assert [e.word for e in found["POLISH"]] == ["Polish", "polish"]
+        words = dictionary("Polish", "polish")
+        assert [e.word for e in words["polish"]] == ["polish"]
+        assert [e.word for e in words["Polish"]] == ["Polish"]
+        assert [e.word for e in words["POLISH"]] == ["Polish", "polish"]
 
     def test_the_normalised_text_finds_a_word(self) -> None:
-        found = Dictionary(Contents((Exemplar("1", "a"),), normalised={"1": "one"}))
-        assert [e.id for e in found["One"]] == ["a"]
-        assert "one" in found
-        assert "two" not in found
+        words = Dictionary(Contents((Exemplar("1", "a"),), normalised={"1": "one"}))
+        assert [e.id for e in words["One"]] == ["a"]
+        assert "one" in words
+        assert "two" not in words
 
     def test_an_unknown_word_suggests_the_nearest(self) -> None:
         with pytest.raises(UnknownWordError, match="'aple'"):
             dictionary("apple", "tree")["aple"]
 
     def test_get_and_in_need_no_error(self) -> None:
-        found = dictionary("apple")
-        assert found.get("pear") is None
-        assert found.get("pear", []) == []
-        assert found.get("Apple") == found["apple"]
-        assert 3 not in found
+        words = dictionary("apple")
+        assert words.get("pear") is None
+        assert words.get("pear", []) == []
+        assert words.get("Apple") == words["apple"]
+        assert 3 not in words
 
     def test_what_is_returned_is_a_copy(self) -> None:
-        found = dictionary("apple")
-        found["apple"].clear()
-        assert len(found["apple"]) == 1
+        words = dictionary("apple")
+        words["apple"].clear()
+        assert len(words["apple"]) == 1
 
     @given(st.text(min_size=1).filter(str.strip))
     def test_normalising_twice_changes_nothing(self, word: str) -> None:
@@ -59,19 +59,19 @@ class TestLookingUp:
 
 class TestParts:
     def test_select_keeps_only_these_words(self) -> None:
-        found = dictionary("a", "b", "c", "a").select(["A", "c"])
-        assert list(found) == ["a", "c"]
-        assert len(found.exemplars) == 3
+        selected = dictionary("a", "b", "c", "a").select(["A", "c"])
+        assert list(selected) == ["a", "c"]
+        assert len(selected.exemplars) == 3
         with pytest.raises(UnknownWordError):
-            found.select(["b"])
+            selected.select(["b"])
 
     def test_synonyms_come_from_the_source(self) -> None:
         exemplars = (Exemplar("happy", "1"), Exemplar("content", "2"), Exemplar("sad", "3"))
-        found = Dictionary(Contents(exemplars, synonyms={"happy": ("content", "happy")}))
-        assert found.synonyms("Happy") == ("content",)
-        assert found.synonyms("sad") == ()
+        words = Dictionary(Contents(exemplars, synonyms={"happy": ("content", "happy")}))
+        assert words.synonyms("Happy") == ("content",)
+        assert words.synonyms("sad") == ()
         with pytest.raises(UnknownWordError):
-            found.synonyms("glad")
+            words.synonyms("glad")
 
     def test_ids_are_unique(self) -> None:
         with pytest.raises(DictionaryError, match="'x'"):

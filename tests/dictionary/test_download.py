@@ -113,8 +113,8 @@ class TestGoingOn:
             fetch(retries=0)
         server.content, server.etag, server.last_modified = after, etag, modified
         assert fetch() == server.sha256
-        rest = f"bytes={len(video) + 1000}-"
-        assert server.ranges == [None, rest, rest, None]
+        remaining = f"bytes={len(video) + 1000}-"
+        assert server.ranges == [None, remaining, remaining, None]
 
     def test_a_part_of_a_file_of_another_size_is_never_appended(self, fetch: Any, server: Any, video: bytes) -> None:
         """A server that gives every version the same mark: the whole size still tells."""
@@ -124,8 +124,8 @@ class TestGoingOn:
             fetch(retries=0)
         server.content = video + 2 * (box + b"2" * 4096)
         assert fetch() == server.sha256
-        rest = f"bytes={len(video) + 1000}-"
-        assert server.ranges == [None, rest, rest, None]
+        remaining = f"bytes={len(video) + 1000}-"
+        assert server.ranges == [None, remaining, remaining, None]
 
     def test_by_date_where_there_is_no_tag(self, fetch: Any, server: Any) -> None:
         server.etag, server.last_modified, server.drops = 'W/"weak"', "Mon, 01 Jan 2024 00:00:00 GMT", [4000]
@@ -293,8 +293,8 @@ class TestManners:
     ) -> None:
         """Of two addresses of this machine one stands for a public host."""
         monkeypatch.setattr(connections, "is_local", lambda address: address == "127.0.0.1")
-        found = f"HTTP/1.1 302 Found\r\nLocation: {server.address}/a.mp4\r\nContent-Length: 0\r\n\r\n".encode()
-        with lying_server(says(found), "127.0.0.2") as public:
+        redirect = f"HTTP/1.1 302 Found\r\nLocation: {server.address}/a.mp4\r\nContent-Length: 0\r\n\r\n".encode()
+        with lying_server(says(redirect), "127.0.0.2") as public:
             with pytest.raises(DownloadError, match=r"127\.0\.0\.1"):
                 downloader(clock, retries=0).fetch(public + "/a.mp4", tmp_path / "a")
             assert not server.requests

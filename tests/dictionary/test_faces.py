@@ -19,8 +19,8 @@ installed = all(importlib.util.find_spec(name) for name in ("dlib", "face_recogn
 
 class TestNames:
     def test_a_group_takes_the_name_that_most_of_it_have(self) -> None:
-        given = {"a": "Anna", "b": "", "c": "Anna", "d": "Bert", "e": ""}
-        assert name_groups(given, dict.fromkeys("abcd", 0) | {"e": 1}) == dict.fromkeys("abcd", "Anna") | {
+        names = {"a": "Anna", "b": "", "c": "Anna", "d": "Bert", "e": ""}
+        assert name_groups(names, dict.fromkeys("abcd", 0) | {"e": 1}) == dict.fromkeys("abcd", "Anna") | {
             "e": "signer 1"
         }
 

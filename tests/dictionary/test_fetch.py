@@ -35,12 +35,12 @@ def options(clock: Any) -> DownloadOptions:
 
 class TestManyFiles:
     def test_each_is_fetched_once(self, server: Any, options: DownloadOptions, tmp_path: Path) -> None:
-        wanted = [Download(f"{server.address}/{n}.mp4", f"sub/{n}.mp4") for n in range(3)]
-        seen: list[tuple[int, int | None]] = []
-        first = fetch(wanted, tmp_path, options, lambda done, total: seen.append((done, total)))
+        downloads = [Download(f"{server.address}/{n}.mp4", f"sub/{n}.mp4") for n in range(3)]
+        steps: list[tuple[int, int | None]] = []
+        first = fetch(downloads, tmp_path, options, lambda done, total: steps.append((done, total)))
         assert first.fetched == tuple(tmp_path / "sub" / f"{n}.mp4" for n in range(3))
-        assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
-        second = fetch(wanted, tmp_path, options)
+        assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
+        second = fetch(downloads, tmp_path, options)
         assert (second.fetched, second.kept) == ((), first.fetched)
         assert len(server.requests) == 3
         manifest = read_manifest(tmp_path)
@@ -50,11 +50,11 @@ class TestManyFiles:
     def test_what_is_missing_or_damaged_is_fetched_again(
         self, server: Any, options: DownloadOptions, tmp_path: Path
     ) -> None:
-        wanted = [Download(f"{server.address}/{n}.mp4", f"{n}.mp4") for n in range(3)]
-        fetch(wanted, tmp_path, options)
+        downloads = [Download(f"{server.address}/{n}.mp4", f"{n}.mp4") for n in range(3)]
+        fetch(downloads, tmp_path, options)
         (tmp_path / "0.mp4").unlink()
         (tmp_path / "1.mp4").write_bytes(b"short")
-        again = fetch(wanted, tmp_path, options)
+        again = fetch(downloads, tmp_path, options)
         assert [path.name for path in again.fetched] == ["0.mp4", "1.mp4"]
         assert hashlib.sha256((tmp_path / "1.mp4").read_bytes()).hexdigest() == server.sha256
 
@@ -64,22 +64,22 @@ class TestManyFiles:
         strange = ["http://[::1", "http://a..b/x", f"http://{'x' * 80}/y", "http://a:b/c"]
         links = {str(n): url for n, url in enumerate([*strange, f"{server.address}/ok.mp4"])}
         exemplars = tuple(Exemplar(id=name, word="apple") for name in links)
-        whole = Dictionary(Contents(exemplars=exemplars, links=links))
-        _, report = fetch_dictionary(whole, tmp_path / "d", options)
+        dictionary = Dictionary(Contents(exemplars=exemplars, links=links))
+        _, report = fetch_dictionary(dictionary, tmp_path / "d", options)
         assert len(report.fetched) == 1
         assert len(report.problems) == len(strange)
 
     def test_two_runs_at_once_do_not_mix(self, server: Any, options: DownloadOptions, tmp_path: Path) -> None:
-        wanted = [Download(f"{server.address}/a.mp4", "a.mp4")]
+        downloads = [Download(f"{server.address}/a.mp4", "a.mp4")]
         with locked(tmp_path / ".fetch.lock"), pytest.raises(OutputError):
-            fetch(wanted, tmp_path, options)
-        assert len(fetch(wanted, tmp_path, options).fetched) == 1
+            fetch(downloads, tmp_path, options)
+        assert len(fetch(downloads, tmp_path, options).fetched) == 1
 
     def test_one_failure_does_not_stop_the_rest(self, server: Any, options: DownloadOptions, tmp_path: Path) -> None:
         server.statuses = [(404, {})]
-        wanted = [Download(f"{server.address}/{n}.mp4", f"{n}.mp4") for n in range(2)]
-        wanted += [Download("ftp://x/y", "y.mp4"), Download("", "z.mp4")]
-        report = fetch(wanted, tmp_path, options)
+        downloads = [Download(f"{server.address}/{n}.mp4", f"{n}.mp4") for n in range(2)]
+        downloads += [Download("ftp://x/y", "y.mp4"), Download("", "z.mp4")]
+        report = fetch(downloads, tmp_path, options)
         assert [path.name for path in report.fetched] == ["1.mp4"]
         assert [problem.path.name for problem in report.problems] == ["0.mp4", "y.mp4", "z.mp4"]
         assert "404" in report.problems[0].message

@@ -11,9 +11,9 @@ from signspot.errors import DictionaryError
 
 
 def test_a_folder_of_videos_and_poses(put: Any) -> None:
-    found = open_dictionary(put("apple.mp4", "apple_2.pose", "tree/1.mp4"))
-    assert {word: len(exemplars) for word, exemplars in found.items()} == {"apple": 2, "tree": 1}
-    assert found.problems == ()
+    dictionary = open_dictionary(put("apple.mp4", "apple_2.pose", "tree/1.mp4"))
+    assert {word: len(exemplars) for word, exemplars in dictionary.items()} == {"apple": 2, "tree": 1}
+    assert dictionary.problems == ()
 
 
 def test_unreadable_files_are_reported_and_the_rest_is_kept(put: Any, video: bytes) -> None:
@@ -24,9 +24,9 @@ def test_unreadable_files_are_reported_and_the_rest_is_kept(put: Any, video: byt
     put("words.pose", content=b"no pose at all")
     put("short.pose", content=b"ab")
     (folder / "gone.mp4").symlink_to(folder / "nowhere")
-    found = open_dictionary(folder)
-    assert list(found) == ["apple", "tree"]
-    problems = {problem.path.name: problem.message for problem in found.problems}
+    dictionary = open_dictionary(folder)
+    assert list(dictionary) == ["apple", "tree"]
+    problems = {problem.path.name: problem.message for problem in dictionary.problems}
     assert problems.keys() == {"empty.mp4", "text.mp4", "cut.mp4", "words.pose", "short.pose", "gone.mp4"}
     assert problems["empty.mp4"] == "the file is empty"
     assert problems["gone.mp4"] == "no such file"
@@ -45,8 +45,8 @@ def test_sound_only(put: Any, tmp_path: Path) -> None:
         frame.rate = 16000
         container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
-    found = open_dictionary(folder)
-    assert [problem.message for problem in found.problems] == ["audio only: it holds sound and no picture"]
+    dictionary = open_dictionary(folder)
+    assert [problem.message for problem in dictionary.problems] == ["audio only: it holds sound and no picture"]
 
 
 def test_nothing_readable_is_an_error_that_names_the_first(put: Any) -> None:
@@ -58,10 +58,10 @@ def test_nothing_readable_is_an_error_that_names_the_first(put: Any) -> None:
 def test_a_table_in_a_folder_goes_before_names(put: Any) -> None:
     folder = put("1.mp4", "2.mp4")
     put("list.csv", content=b"file;word;licence\n1.mp4;apple;CC0\n9.mp4;pear;\n")
-    found = open_dictionary(folder)
-    assert [(e.word, e.licence) for e in found.exemplars] == [("apple", "CC0")]
-    assert [problem.message for problem in found.problems] == ["no such file"]
-    assert open_dictionary(folder / "list.csv").exemplars == found.exemplars
+    dictionary = open_dictionary(folder)
+    assert [(e.word, e.licence) for e in dictionary.exemplars] == [("apple", "CC0")]
+    assert [problem.message for problem in dictionary.problems] == ["no such file"]
+    assert open_dictionary(folder / "list.csv").exemplars == dictionary.exemplars
 
 
 def test_a_saved_folder_opens_equal(put: Any) -> None:
@@ -97,13 +97,13 @@ def test_what_is_no_dictionary(put: Any, name: str, message: str) -> None:
 
 
 def test_a_video_that_a_table_names_many_times_is_looked_at_once(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[Path | None] = []
-    monkeypatch.setattr("signspot.dictionary.open_dictionary.file_problem", lambda path: looked.append(path))
-    place = put("a.mp4", "b.mp4")
+    checked: list[Path | None] = []
+    monkeypatch.setattr("signspot.dictionary.open_dictionary.file_problem", lambda path: checked.append(path))
+    folder = put("a.mp4", "b.mp4")
     lines = [f"{name}.mp4,word {number}\n" for number in range(50) for name in "ab"]
-    (place / "signs.csv").write_text("file,word\n" + "".join(lines))
-    assert len(open_dictionary(place).exemplars) == 100
-    assert sorted(path.name for path in looked if path) == ["a.mp4", "b.mp4"]
+    (folder / "signs.csv").write_text("file,word\n" + "".join(lines))
+    assert len(open_dictionary(folder).exemplars) == 100
+    assert sorted(path.name for path in checked if path) == ["a.mp4", "b.mp4"]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_words_from_names(name: str, word: str) -> None:
 
 def test_both_layouts_at_once_in_natural_order(put: Any) -> None:
     folder = put("tree/b.mp4", "tree/a.MOV", "apple_10.mp4", "apple_2.webm", "apple.mp4", "zoo.pose")
-    found = read_folder(folder).exemplars
-    assert [(e.word, e.id) for e in found] == [
+    exemplars = read_folder(folder).exemplars
+    assert [(e.word, e.id) for e in exemplars] == [
         ("apple", "apple"),
         ("apple", "apple_2"),
         ("apple", "apple_10"),
@@ -142,7 +142,7 @@ def test_both_layouts_at_once_in_natural_order(put: Any) -> None:
         ("tree", "tree/b"),
         ("zoo", "zoo"),
     ]
-    assert found[3].path == folder / "tree" / "a.MOV"
+    assert exemplars[3].path == folder / "tree" / "a.MOV"
 
 
 def test_what_is_passed_over(put: Any) -> None:

@@ -51,11 +51,11 @@ def sign(frames: int, hold: int = 0) -> np.ndarray:
 
 @given(length=st.integers(1, 90), window=st.integers(4, 32), seed=st.integers(0, 9))
 def test_landmark_clips_show_the_whole_sign(length: int, window: int, seed: int) -> None:
-    shown = sign(length)
-    clips = landmark_clips(shown, window, seed)
+    frames = sign(length)
+    clips = landmark_clips(frames, window, seed)
     assert FEWEST_CLIPS <= len(clips) <= MOST_CLIPS
     assert clips.shape[1:] == (window, JOINTS, CHANNELS)
-    assert (clips == landmark_clips(shown, window, seed)).all()
+    assert (clips == landmark_clips(frames, window, seed)).all()
     path = clips[:, :, 6, 0]
     assert (np.diff(path, axis=1) >= -1e-6).all()
     if length >= window >= 8:

@@ -41,14 +41,14 @@ def test_a_new_encoder_never_runs_mediapipe_again(
     filmed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = small_encoder(1), small_encoder(2)
-    kept = EstimateOptions(cache=tmp_path)
-    made = embed(first, filmed, estimating=kept)
+    estimating = EstimateOptions(cache=tmp_path)
+    track = embed(first, filmed, estimating=estimating)
     (entry,) = tmp_path.rglob("*.pose")
 
-    def refuse(*given: object) -> None:
+    def refuse(*arguments: object) -> None:
         raise AssertionError("MediaPipe runs again")
 
     monkeypatch.setattr(Tracker, "see", refuse)
-    assert np.array_equal(embed(first, filmed, estimating=kept).embeddings, made.embeddings)
-    assert np.array_equal(embed(first, entry).embeddings, made.embeddings)  # from the .pose file itself
-    assert embed(second, filmed, 3, estimating=kept).grid.frames == made.grid.frames
+    assert np.array_equal(embed(first, filmed, estimating=estimating).embeddings, track.embeddings)
+    assert np.array_equal(embed(first, entry).embeddings, track.embeddings)  # from the .pose file itself
+    assert embed(second, filmed, 3, estimating=estimating).grid.frames == track.grid.frames

@@ -47,8 +47,8 @@ def test_missing_foreign_and_damaged_files_are_told_apart(track: Track, tmp_path
     save_file({"embeddings": np.zeros(3)}, tmp_path / "foreign.safetensors")
     with pytest.raises(FormatError):
         read_track(tmp_path / "foreign.safetensors")
-    whole = write_track(track, tmp_path / "t.safetensors").read_bytes()
-    (tmp_path / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
+    content = write_track(track, tmp_path / "t.safetensors").read_bytes()
+    (tmp_path / "cut.safetensors").write_bytes(content[: len(content) // 2])
     with pytest.raises(FormatError):
         read_track(tmp_path / "cut.safetensors")
 

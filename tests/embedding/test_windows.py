@@ -24,13 +24,13 @@ from signspot.models.mlp import UnitNorm
 from signspot.types import Grid
 
 
-def windows_one_by_one(encoder: Encoder, seen: np.ndarray, stride: int) -> np.ndarray:
+def windows_one_by_one(encoder: Encoder, frames: np.ndarray, stride: int) -> np.ndarray:
     """The slow, obvious way: cut every window out and embed it by itself."""
-    if len(seen) < 16:
-        seen = np.concatenate([seen, np.repeat(seen[-1:], 16 - len(seen), axis=0)])
-    starts = Grid(25.0, 16, stride, len(seen)).starts
+    if len(frames) < 16:
+        frames = np.concatenate([frames, np.repeat(frames[-1:], 16 - len(frames), axis=0)])
+    starts = Grid(25.0, 16, stride, len(frames)).starts
     with torch.inference_mode():
-        return np.stack([encoder.module(torch.from_numpy(seen[s : s + 16])[None])[0].numpy() for s in starts])
+        return np.stack([encoder.module(torch.from_numpy(frames[s : s + 16])[None])[0].numpy() for s in starts])
 
 
 @settings(max_examples=20, deadline=None)
@@ -38,26 +38,26 @@ def windows_one_by_one(encoder: Encoder, seen: np.ndarray, stride: int) -> np.nd
 def test_dense_windows_equal_single_windows_for_any_chunks(
     encoder: Encoder, frames: int, stride: int, data: st.DataObject
 ) -> None:
-    seen = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
+    landmarks = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
     cuts = sorted(data.draw(st.lists(st.integers(0, frames), max_size=4)))
     dense = SourceEmbedder(encoder, stride)
-    for part in np.split(seen, cuts):
+    for part in np.split(landmarks, cuts):
         dense.push(part)
     embedded = dense.finish()
-    found = embedded.rows
+    rows = embedded.rows
     assert embedded.frames == frames
     assert embedded.codes is None
-    assert found.dtype == np.float16
-    assert np.abs(found - windows_one_by_one(encoder, seen, stride)).max() < 2e-3  # float16
+    assert rows.dtype == np.float16
+    assert np.abs(rows - windows_one_by_one(encoder, landmarks, stride)).max() < 2e-3  # float16
 
 
 def test_a_long_video_passes_in_blocks(encoder: Encoder) -> None:
-    seen = np.random.default_rng(0).normal(size=(1300, JOINTS, CHANNELS)).astype(np.float32)
+    landmarks = np.random.default_rng(0).normal(size=(1300, JOINTS, CHANNELS)).astype(np.float32)
     dense = SourceEmbedder(encoder, 1)
-    dense.push(seen)
-    found = dense.finish().rows
-    assert found.shape == (1285, 256)
-    assert np.abs(found[600] - windows_one_by_one(encoder, seen[600:616], 1)[0]).max() < 2e-3
+    dense.push(landmarks)
+    rows = dense.finish().rows
+    assert rows.shape == (1285, 256)
+    assert np.abs(rows[600] - windows_one_by_one(encoder, landmarks[600:616], 1)[0]).max() < 2e-3
 
 
 def test_landmarks_and_their_file_give_the_same_track(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
@@ -115,18 +115,18 @@ def test_pixels_are_embedded_window_by_window(rgb_encoder: Encoder, colour_film:
 
 def test_chunks_are_made_while_those_before_are_worked_on() -> None:
     """The second is made before the first is done with; errors arrive in their place, and no thread stays."""
-    made, threads = threading.Event(), threading.active_count()
+    second_made, threads = threading.Event(), threading.active_count()
 
     def chunks(error: type[Exception] | None) -> Iterator[np.ndarray]:
         yield np.zeros(1, np.float32)
-        made.set()
+        second_made.set()
         yield np.ones(1, np.float32)
         if error is not None:
             raise error
 
     ahead = made_ahead(chunks(None))
     assert next(ahead)[0] == 0
-    assert made.wait(60)
+    assert second_made.wait(60)
     assert [chunk[0] for chunk in ahead] == [1]
     failing = made_ahead(chunks(KeyError))
     assert [next(failing)[0], next(failing)[0]] == [0, 1]
@@ -175,14 +175,14 @@ class Coded(Trunk):
 def test_frame_codes_do_not_depend_on_the_chunks(frames: int, data: st.DataObject) -> None:
     eye = make_encoder("coded", SignEncoder(Coded(), UnitNorm(12), "coded", {}))
     assert eye.contract.codes == 8
-    seen = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
+    landmarks = np.random.default_rng(frames).normal(size=(frames, JOINTS, CHANNELS)).astype(np.float32)
     embedder = SourceEmbedder(eye, 1)
-    for part in np.split(seen, sorted(data.draw(st.lists(st.integers(0, frames), max_size=4)))):
+    for part in np.split(landmarks, sorted(data.draw(st.lists(st.integers(0, frames), max_size=4)))):
         embedder.push(part)
     codes = embedder.finish().codes
     assert codes is not None
-    held = np.concatenate([seen[[0, 0]], seen, seen[[-1, -1]]]).reshape(frames + 4, -1)
-    expected = (held[4:] - held[:-4] + held[2:-2])[:, :8]
+    padded = np.concatenate([landmarks[[0, 0]], landmarks, landmarks[[-1, -1]]]).reshape(frames + 4, -1)
+    expected = (padded[4:] - padded[:-4] + padded[2:-2])[:, :8]
     assert codes.dtype == np.float16
     assert np.abs(codes - expected).max() < 1e-2
 

@@ -45,7 +45,7 @@ def _installed() -> None:
 def write_noise(path: Path, seed: int, contrast: float, frames: int = 40) -> Path:
     """Pictures of coarse squares, each picture with shades of its own."""
     coarse = np.random.default_rng(seed).uniform(-0.5, 0.5, (frames, 8, 8, 3)) * contrast + 0.5
-    pictures = (np.kron(255 * each, np.ones((8, 8, 1))).astype(np.uint8) for each in coarse)
+    pictures = (np.kron(255 * squares, np.ones((8, 8, 1))).astype(np.uint8) for squares in coarse)
     return write_video(path, pictures, 25)
 
 
@@ -105,7 +105,7 @@ def test_examples_are_spread_over_the_video(videos: Path, weights: str) -> None:
     examples = read_examples(calibration, contract, 8)
     assert examples.shape == (5, 8, 3, SIDE, SIDE)
     assert float(examples.abs().max()) <= 0.5
-    assert all(not torch.equal(examples[0], each) for each in examples[1:])
+    assert all(not torch.equal(examples[0], example) for example in examples[1:])
 
 
 def test_a_short_video_repeats_its_last_frame(weights: str, tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ def test_windows_lie_as_the_grid_says(rgb_encoder: Encoder, count: int, stride: 
     windows = SourceEmbedder(rgb_encoder, stride)
     for frame in frames:
         windows.push(frame[None])
-    found = windows.finish()
-    assert found.frames == count
-    assert np.abs(found.rows - clip_by_clip(rgb_encoder, frames, stride)).max() < 2e-3
+    embedded = windows.finish()
+    assert embedded.frames == count
+    assert np.abs(embedded.rows - clip_by_clip(rgb_encoder, frames, stride)).max() < 2e-3
 
 
 def test_no_frame_is_no_video(rgb_encoder: Encoder) -> None:

@@ -34,10 +34,10 @@ def test_everything_spotted_in_the_background_is_false(encoder: Encoder) -> None
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     track = Track(embeddings, Grid(25.0, 16, 1, 500), encoder.hash)
     gallery = Gallery.of((Exemplar("a", "a"), Exemplar("b", "b")), embeddings[[100, 300]])
-    found = false_alarms(Spotter(encoder), [track], gallery)
-    assert (found.words, found.hours) == (2, pytest.approx(20 / 3600))
-    assert found.scores[:2] == pytest.approx([1, 1], abs=1e-5)
-    assert (np.diff(found.scores) <= 0).all()
+    alarms = false_alarms(Spotter(encoder), [track], gallery)
+    assert (alarms.words, alarms.hours) == (2, pytest.approx(20 / 3600))
+    assert alarms.scores[:2] == pytest.approx([1, 1], abs=1e-5)
+    assert (np.diff(alarms.scores) <= 0).all()
 
 
 def test_a_card_tells_thresholds_between_its_rates(encoder: Encoder) -> None:

@@ -55,19 +55,19 @@ def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dic
     """Each word is an axis; a window shows the word that is signed in its middle, most surely half-way."""
     axes = np.eye(len(words) + 1, dtype=np.float32)
     gallery = Gallery.of((Exemplar(word, word) for word in words), axes[: len(words)])
-    found = {}
+    searches = {}
     for name in corpus.videos:
         signs = corpus.signs(name)
         grid = Grid(25.0, 16, 1, round(signs[-1].end * 25) + 30)
-        seen = np.zeros((grid.count, len(words) + 1), np.float32)
-        seen[:, -1] = 0.5
+        embeddings = np.zeros((grid.count, len(words) + 1), np.float32)
+        embeddings[:, -1] = 0.5
         for sign in (sign for sign in signs if sign.word in words):
             inside = (grid.times >= sign.start) & (grid.times <= sign.end)
             height = 1 - np.abs(grid.times - sign.segment.middle) / max(sign.segment.duration, 0.1)
-            seen[inside, words.index(sign.word)] = height[inside]
-        track = Track(seen / np.linalg.norm(seen, axis=1, keepdims=True), grid, "perfect", name)
-        found[name] = TrackSearch(track, Windows.of(track), SpotOptions(threshold=LOWEST), LOWEST).run(gallery)
-    return gallery, found
+            embeddings[inside, words.index(sign.word)] = height[inside]
+        track = Track(embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True), grid, "perfect", name)
+        searches[name] = TrackSearch(track, Windows.of(track), SpotOptions(threshold=LOWEST), LOWEST).run(gallery)
+    return gallery, searches
 
 
 def test_all_words_are_tested_where_splits_name_videos_only(corpus: Corpus, tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_all_words_are_tested_where_splits_name_videos_only(corpus: Corpus, tmp_
 def test_a_perfect_encoder_finds_everything(corpus: Corpus, encoder: Encoder) -> None:
     part, words = part_to_test(corpus)
     assert set(words) == set(corpus.splits().words.test)
-    gallery, found = seen_perfectly(part, words)
-    scores = score(encoder, part, gallery, found.items(), 0.75)
+    gallery, searches = seen_perfectly(part, words)
+    scores = score(encoder, part, gallery, searches.items(), 0.75)
     assert scores.recall_5.value == scores.localisation.value > 0.75  # another use of the word nearby may be greater
     assert scores.spotting is not None
     assert scores.spotting.recall.value > 0.95  # of two uses of a word at once one may be lost
@@ -101,12 +101,12 @@ def test_a_perfect_encoder_finds_everything(corpus: Corpus, encoder: Encoder) ->
 def test_evaluation_measures_what_spot_finds(corpus: Corpus, encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """evaluate = spot: the same spottings, field by field, with mirrored exemplars, at the threshold of the user."""
     part, words = part_to_test(corpus, "all")
-    spotter, options, seen = Spotter(encoder), SpotOptions(threshold=0.6), dict[int, list[Spotting]]()
+    spotter, options, spottings = Spotter(encoder), SpotOptions(threshold=0.6), dict[int, list[Spotting]]()
     add = Detection.add
 
-    def watch(self: Detection, video: str, seconds: float, found: list[Spotting], truths: list[SignTruth]) -> None:
-        seen.setdefault(id(self), []).extend(found)
-        add(self, video, seconds, found, truths)
+    def watch(self: Detection, video: str, seconds: float, hits: list[Spotting], truths: list[SignTruth]) -> None:
+        spottings.setdefault(id(self), []).extend(hits)
+        add(self, video, seconds, hits, truths)
 
     monkeypatch.setattr(Detection, "add", watch)
     scores = evaluate_corpus(spotter, part, words, options)
@@ -115,7 +115,7 @@ def test_evaluation_measures_what_spot_finds(corpus: Corpus, encoder: Encoder, m
         assert video.landmarks is not None
         expected += [replace(hit, video=name) for hit in spotter.spot(video.landmarks, dictionary, options)]
     assert expected
-    every, decided = seen.values()
+    every, decided = spottings.values()
     assert [hit for hit in every if hit.score >= 0.6] == decided == expected
     assert any(hit.mirrored for hit in expected)
     assert scores.spotting is not None
@@ -181,11 +181,11 @@ def test_what_an_encoder_found_is_no_truth_to_test_encoders_by(lame: Corpus) -> 
     frames = round(max(sign.end for name in lame.videos for sign in lame.signs(name)) * 25) + 100
     grids = {name: Grid(25.0, 16, 1, frames) for name in lame.videos}
     words = [*lame.dictionary()]
-    known = {query.word: query for query in find_queries(lame, grids, words)}
-    one, two = list(known.values())[:2]
+    asked_words = {query.word: query for query in find_queries(lame, grids, words)}
+    one, two = list(asked_words.values())[:2]
     shutil.rmtree(lame.folder / "labels")
-    places = [(each.word, each.video, each.times[0]) for each in (one, two)]
-    write_records([Label(*place, 1.0, LabelSource.DICTIONARY) for place in places], lame.layout.labels("D"))
+    places = [(query.word, query.video, query.times[0]) for query in (one, two)]
+    write_records([Label(*location, 1.0, LabelSource.DICTIONARY) for location in places], lame.layout.labels("D"))
     with pytest.raises(OptionsError):
         labelled_queries(lame, grids, words)
     sure = [Label(*places[0], 0.9, LabelSource.MOUTHING), Label(*places[1], 1.0, LabelSource.VERIFIED)]

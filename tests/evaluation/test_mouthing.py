@@ -57,8 +57,8 @@ def test_all_questions_stand_in_one_table_and_two_plots(lips_corpus, tmp_path):
     clips = read_lip_clips(lips_corpus, "test")
     report = measure_mouthing(models, clips, faces, questions=6, silent_questions=2, seed=3)
     rows = {(row.spotter, row.trials) for row in report.scores}
-    asked = {MAIN, "words against words alike", "homophenes of mouthed words", "nobody mouths, nobody"}
-    assert {(model.name, row) for model in models for row in asked} <= rows
+    questions = {MAIN, "words against words alike", "homophenes of mouthed words", "nobody mouths, nobody"}
+    assert {(model.name, row) for model in models for row in questions} <= rows
     write_report(report, tmp_path / "x.md")
     text = (tmp_path / "x.md").read_text()
     assert text.count("| templates | nobody mouths, nobody |") == 5

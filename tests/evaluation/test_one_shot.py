@@ -31,10 +31,10 @@ def test_equal_performances_are_found_first(spotter: Spotter, signs: list[Landma
     clips = [clip(f"word {number}", signer, sign) for number, sign in enumerate(signs) for signer in "abc"]
     reports: list[tuple[int, int | None]] = []
     ranks = one_shot(spotter, clips, queries=10, progress=lambda done, total: reports.append((done, total)))
-    found = ranks.scores(spotter, SpotOptions())
-    assert (found.words, found.queries, found.median_rank) == (5, 10, 1.0)
-    assert found.recall_1.value == found.mean_reciprocal_rank.value == 1.0
-    assert (found.encoder, found.hash) == ("warping", spotter.encoder.hash)
+    scores = ranks.scores(spotter, SpotOptions())
+    assert (scores.words, scores.queries, scores.median_rank) == (5, 10, 1.0)
+    assert scores.recall_1.value == scores.mean_reciprocal_rank.value == 1.0
+    assert (scores.encoder, scores.hash) == ("warping", spotter.encoder.hash)
     assert reports[0][0] == 0
     assert max(done for done, _ in reports) <= 25  # 15 are embedded, 10 looked up
     assert one_shot(spotter, clips, queries=10) == ranks
@@ -47,9 +47,9 @@ def test_exemplars_are_never_by_the_signer_of_the_query(spotter: Spotter, signs:
         for number, sign in enumerate(signs)
         for shift, signer in enumerate("ab")
     ]
-    found = one_shot(spotter, clips).scores(spotter, SpotOptions())
-    assert found.recall_1.value == 0.0
-    assert found.recall_5.value == 1.0  # all five words are ranked
+    scores = one_shot(spotter, clips).scores(spotter, SpotOptions())
+    assert scores.recall_1.value == 0.0
+    assert scores.recall_5.value == 1.0  # all five words are ranked
     assert DRAWS > 1
 
 

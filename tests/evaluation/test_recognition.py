@@ -25,11 +25,16 @@ def recogniser(tiny_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_all_are_asked_for_the_same_signs(recogniser: Recogniser, tiny_corpus: Corpus) -> None:
     spotter = load("warping", cache=False)
-    found = evaluate_recognisers([("tiny", recogniser)], tiny_corpus, [spotter])
-    assert [each.classifier for each in found if each.scores.tested == ALL] == ["tiny", "nearest exemplar, warping"]
-    learned, nearest = (each.scores for each in found if each.scores.tested == ALL)
-    assert {word: len(own) for word, own in learned.ranks.items()} == {w: len(own) for w, own in nearest.ranks.items()}
-    ranks = [rank for own in nearest.ranks.values() for rank in own]
+    results = evaluate_recognisers([("tiny", recogniser)], tiny_corpus, [spotter])
+    assert [result.classifier for result in results if result.scores.tested == ALL] == [
+        "tiny",
+        "nearest exemplar, warping",
+    ]
+    learned, nearest = (result.scores for result in results if result.scores.tested == ALL)
+    assert {word: len(of_word) for word, of_word in learned.ranks.items()} == {
+        w: len(of_word) for w, of_word in nearest.ranks.items()
+    }
+    ranks = [rank for of_word in nearest.ranks.values() for rank in of_word]
     assert nearest.instance == (np.mean(np.array(ranks) == 1), np.mean(np.array(ranks) <= 5))
     assert nearest.instance[0] > 2 / nearest.words  # well above chance, and the recogniser of two steps
     with pytest.raises(OptionsError):
@@ -43,11 +48,11 @@ def test_the_nearest_exemplar_scores_as_the_spotter_does(tiny_corpus: Corpus) ->
     words = sorted({sign.word for sign in tiny_corpus.signs(video.id) if sign.listed})[:4]
     nearest = NearestExemplar.among(spotter, tiny_corpus, words)
     tested = signs_to_test(tiny_corpus, set(words))[ALL]
-    place = SignWindow().of(tested[0])
-    (row,) = nearest.of_video(tiny_corpus.videos[tested[0].video], [place])
+    window = SignWindow().of(tested[0])
+    (row,) = nearest.of_video(tiny_corpus.videos[tested[0].video], [window])
     options = SpotOptions()
     track = spotter.track(tiny_corpus.videos[tested[0].video].landmarks, options)  # type: ignore[arg-type]
-    highest = spotter.word_scores(track, nearest.gallery, options).highest(place)
+    highest = spotter.word_scores(track, nearest.gallery, options).highest(window)
     assert dict(zip(nearest.words, row.tolist(), strict=True)) == pytest.approx(highest, abs=0.02)
     with pytest.raises(OptionsError):
         NearestExemplar.among(spotter, tiny_corpus, ["no-such-word"])

@@ -53,9 +53,9 @@ def test_words_that_are_not_to_be_signed_are_not(clips: list[IsolatedClip]) -> N
 
 
 def test_signs_follow_each_other_and_signers_are_placed_alike(clips: list[IsolatedClip]) -> None:
-    shown = [replace(clip, landmarks=placed(clip.landmarks)) for clip in clips[:20]]
-    (stream,) = make_streams(shown, seed=1)
-    assert sorted(true.word for true in stream.truth) == sorted(clip.word for clip in shown)
+    moved = [replace(clip, landmarks=placed(clip.landmarks)) for clip in clips[:20]]
+    (stream,) = make_streams(moved, seed=1)
+    assert sorted(true.word for true in stream.truth) == sorted(clip.word for clip in moved)
     assert all(one.segment.end <= two.segment.start for one, two in pairwise(stream.truth))
     shoulders = stream.landmarks.body[:, [11, 12], :2]
     across = np.linalg.norm(shoulders[:, 0] - shoulders[:, 1], axis=1)
@@ -70,7 +70,7 @@ def test_streams_are_measured_through_the_search_of_users(material: StreamMateri
     assert one.mean_average_precision > 0.7
     assert one.localisation > 0.7
     assert one.boundary <= 5
-    assert [each.promised for each in one.alarms] == [1, 10, 60]
+    assert [rate.promised for rate in one.alarms] == [1, 10, 60]
     assert all(low.counted <= high.counted for low, high in pairwise(one.alarms))
     strict = measure_streams(spotter, material, (1,), SpotOptions(threshold=0.99))[0]
     assert strict.recall < one.recall

@@ -73,8 +73,8 @@ def test_a_classifier_is_fitted() -> None:
         beyond["location"] += 6.0 * (error == "location")
         trials.append(Trial(error, measured(**beyond), 1, 1.0, float(np.exp(0.1 * random.standard_normal()))))
     fitted = json.loads(json.dumps(fit(trials)))
-    place = list(fitted["errors"]).index("location")
-    assert max(fitted["measures"], key=lambda name: fitted["measures"][name]["weights"][place]) == "location"
+    index = list(fitted["errors"]).index("location")
+    assert max(fitted["measures"], key=lambda name: fitted["measures"][name]["weights"][index]) == "location"
 
 
 def test_one_parameter_is_changed_and_no_other() -> None:

@@ -29,16 +29,16 @@ def test_changes_reach_into_parts() -> None:
 
 
 def test_a_cell_is_measured_once(tiny: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, embeddings = KeptCells(tmp_path / "cells.jsonl"), Embeddings(tiny)
+    cells, embeddings = KeptCells(tmp_path / "cells.jsonl"), Embeddings(tiny)
     cell = embeddings.cell(WATCH_LOOKUP, "seen", 0)
-    assert kept.read(cell) is None
-    first = kept.measure(cell)
+    assert cells.read(cell) is None
+    first = cells.measure(cell)
     assert first.counts["items"] > 0
     assert first.counts["truth queries"] == sum(map(len, first.values["truth mAP"].values())) > 0
     monkeypatch.setattr(module, "retrieve", lambda *_: pytest.fail("measured again"))
     assert KeptCells(tmp_path / "cells.jsonl").measure(Embeddings(tiny).cell(WATCH_LOOKUP, "seen", 0)) == first
     with pytest.raises(pytest.fail.Exception):
-        kept.measure(embeddings.cell(WATCH_LOOKUP, "seen", 1))
+        cells.measure(embeddings.cell(WATCH_LOOKUP, "seen", 1))
 
 
 def test_settings_tell_cells_apart(tiny: Setup, encoder_file: Path) -> None:
@@ -46,8 +46,8 @@ def test_settings_tell_cells_apart(tiny: Setup, encoder_file: Path) -> None:
     keys = [embeddings.cell(recipe, "seen", seed).key for recipe in (alone, WATCH_LOOKUP) for seed in (0, 1)]
     keys += [embeddings.cell(replace(WATCH_LOOKUP, permuted=True), "seen", 0).key]
     assert len({str(key) for key in keys}) == len(keys)
-    given = Embeddings(Setup(tiny.size, tiny.out, tiny.corpus, load_encoder(encoder_file)))
-    assert given.cell(alone, "seen", 0).key == given.cell(alone, "seen", 1).key
+    of_encoder = Embeddings(Setup(tiny.size, tiny.out, tiny.corpus, load_encoder(encoder_file)))
+    assert of_encoder.cell(alone, "seen", 0).key == of_encoder.cell(alone, "seen", 1).key
 
 
 def test_kept_cells_survive_a_killed_run_and_changes_of_the_protocol(
@@ -56,10 +56,10 @@ def test_kept_cells_survive_a_killed_run_and_changes_of_the_protocol(
     values = {"mAP": {"apple": [0.25, 0.5, 1 / 3], "pear": []}, "R@5": {"apple": [1.0, 0.0, 1.0], "fig": [0.0]}}
     cell = Cell(0, 0, {"kind": "some"}, lambda: Result(values, {"items": 3}))
     file = tmp_path / "results" / "cells.jsonl"
-    kept = KeptCells(file).measure(cell)
-    assert kept == KeptCells(file).read(cell)
-    assert kept.values == {"mAP": {"apple": 3 * [0.361]}, "R@5": {"apple": 3 * [0.667], "fig": [0.0]}}
-    assert kept.counts == {"items": 3}
+    result = KeptCells(file).measure(cell)
+    assert result == KeptCells(file).read(cell)
+    assert result.values == {"mAP": {"apple": 3 * [0.361]}, "R@5": {"apple": 3 * [0.667], "fig": [0.0]}}
+    assert result.counts == {"items": 3}
     with file.open("a") as stream:
         stream.write('{"cell": "12')  # killed in the middle of a line
     KeptCells(file).measure(replace(cell, key={"kind": "other"}))
@@ -93,7 +93,7 @@ def test_without_truth_the_papers_protocol_gives_the_same_numbers(tiny_corpus: C
     for name in ("known", "unknown"):
         setup = Setup(TINY, tmp_path / f"out-{name}", open_corpus(tmp_path / name))
         results.append(Embeddings(setup).cell(WATCH_LOOKUP, "unseen", 0).compute())
-    known, unknown = results
-    assert set(known.counts) - set(unknown.counts) == {"truth queries"}
-    assert unknown.values["mouthings mAP"] == known.values["mouthings mAP"]
-    assert not [name for name in unknown.values if name.startswith("truth")]
+    with_truth, without = results
+    assert set(with_truth.counts) - set(without.counts) == {"truth queries"}
+    assert without.values["mouthings mAP"] == with_truth.values["mouthings mAP"]
+    assert not [name for name in without.values if name.startswith("truth")]

@@ -18,17 +18,17 @@ from signspot_synthetic.isolated_signs import isolated_clips
 @pytest.fixture(scope="module")
 def clips() -> list[IsolatedClip]:
     """Six words by eight signers, the first of whom has signed everything twice, and one clip by nobody known."""
-    made = isolated_clips(6, 8, 5)
-    first = min(clip.signer for clip in made)
-    twice = [replace(clip, clip=f"{clip.clip} again") for clip in made if clip.signer == first]
-    return [*made, *twice, replace(made[0], signer="")]
+    signs = isolated_clips(6, 8, 5)
+    first = min(clip.signer for clip in signs)
+    twice = [replace(clip, clip=f"{clip.clip} again") for clip in signs if clip.signer == first]
+    return [*signs, *twice, replace(signs[0], signer="")]
 
 
 def test_signers_are_dealt_once_each_into_folds_of_equal_size(clips: list[IsolatedClip]) -> None:
     folds = deal_signers(clips, 3)
-    assert sorted(signer for own in folds for signer in own) == sorted({clip.signer for clip in clips} - {""})
+    assert sorted(signer for fold in folds for signer in fold) == sorted({clip.signer for clip in clips} - {""})
     counts = Counter(clip.signer for clip in clips)
-    assert sorted(sum(counts[signer] for signer in own) for own in folds) == [18, 18, 18]
+    assert sorted(sum(counts[signer] for signer in fold) for fold in folds) == [18, 18, 18]
     assert folds == deal_signers(clips[::-1], 3)
 
 
@@ -47,18 +47,18 @@ def test_signers_that_are_left_out_teach_nothing(
 
 def test_every_fold_is_looked_up_by_its_own_encoder(clips: list[IsolatedClip], monkeypatch: pytest.MonkeyPatch) -> None:
     folds = deal_signers(clips, 2)
-    asked: list[tuple[str, set[str]]] = []
+    calls: list[tuple[str, set[str]]] = []
 
-    def watched(spotter, own, **options):
-        asked.append((spotter.encoder.name, {clip.signer for clip in own}))
-        return one_shot(spotter, own, **options)
+    def watched(spotter, held_out, **options):
+        calls.append((spotter.encoder.name, {clip.signer for clip in held_out}))
+        return one_shot(spotter, held_out, **options)
 
     monkeypatch.setattr(cross_validation, "one_shot", watched)
-    found = look_up_folds([load_encoder("warping"), load_encoder("landmark-synthetic")], clips, folds, 1000)
-    assert asked == [("warping", set(folds[0])), ("landmark-synthetic", set(folds[1]))]
-    assert found.queries == len(clips) - 1  # all but the one by nobody known
-    assert found.words == 6
-    assert found.recall_5.value > 0.7
+    scores = look_up_folds([load_encoder("warping"), load_encoder("landmark-synthetic")], clips, folds, 1000)
+    assert calls == [("warping", set(folds[0])), ("landmark-synthetic", set(folds[1]))]
+    assert scores.queries == len(clips) - 1  # all but the one by nobody known
+    assert scores.words == 6
+    assert scores.recall_5.value > 0.7
 
 
 @pytest.mark.slow
@@ -72,6 +72,6 @@ def test_a_table_of_what_each_fold_taught(
     assert [row[:2] for row in rows] == [("lsa64", LEARNED), ("lsa64", "warping")]
     assert {len(row) for row in rows} == {len(HEAD)}
     cards = [load_encoder(tmp_path / f"fold-{fold}" / "encoder.safetensors").card["config"] for fold in (1, 2)]
-    assert [card["sources"][0]["held_out"] for card in cards] == [[*own, ""] for own in deal_signers(clips, 2)]
+    assert [card["sources"][0]["held_out"] for card in cards] == [[*signers, ""] for signers in deal_signers(clips, 2)]
     monkeypatch.setattr(cross_validation, "train_frame_codes", None)  # what was trained is read again
     assert list(cross_validate(config, {"lsa64": clips}, ["warping"], 2, tmp_path)) == rows

@@ -94,7 +94,7 @@ def write_dictionary(folder: Path, signs: list[Landmarks]) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made")
     main(["make", str(data), str(out)])
     return out
@@ -108,8 +108,8 @@ def test_words_of_glosses(gloss: str, word: str | None) -> None:
     assert corpora.word_of(gloss) == word
 
 
-def test_the_corpora_have_the_products_form(made: Path) -> None:
-    corpus = open_corpus(made / "ira_alegria")
+def test_the_corpora_have_the_products_form(folder: Path) -> None:
+    corpus = open_corpus(folder / "ira_alegria")
     assert [video.split for video in corpus.videos.values()] == ["train"] * 3 + ["test"] * 2
     signs = corpus.signs("alegria-000")
     assert [sign.word for sign in signs] == ["niño", "accion", "mama"]  # no filler, none that the border cuts
@@ -124,31 +124,33 @@ def test_the_corpora_have_the_products_form(made: Path) -> None:
     assert [e.path.stem for e in dictionary["casa"] if e.path] == ["proteinas-1"]  # sentences lend no exemplars
     (pucp,) = (e.path for e in dictionary["ver"] if e.path and e.path.stem == "pucp-1")
     assert len(open_landmarks(pucp)) == 15  # the sign alone, by its timings
-    other = open_corpus(made / "proteinas")
+    other = open_corpus(folder / "proteinas")
     assert len(other.videos) == 2
-    assert {e.path.stem.partition("-")[0] for own in other.dictionary().values() for e in own if e.path} == {
+    assert {e.path.stem.partition("-")[0] for videos in other.dictionary().values() for e in videos if e.path} == {
         "alegria",
         "pucp",
     }
 
 
-def test_a_clip_lends_no_exemplar_to_its_own_part(made: Path) -> None:
-    test = corpora.part_of(open_corpus(made / "same_signer"), "test")
-    sources = {e.path.stem.rpartition("-")[0] for own in corpora.exemplars_for(test).values() for e in own if e.path}
+def test_a_clip_lends_no_exemplar_to_its_own_part(folder: Path) -> None:
+    test = corpora.part_of(open_corpus(folder / "same_signer"), "test")
+    sources = {
+        e.path.stem.rpartition("-")[0] for videos in corpora.exemplars_for(test).values() for e in videos if e.path
+    }
     assert sources == {"alegria-000", "alegria-001", "alegria-002"}
 
 
-def test_clips_are_joined_with_their_signs(made: Path) -> None:
-    test = corpora.part_of(open_corpus(made / "ira_alegria"), "test")
+def test_clips_are_joined_with_their_signs(folder: Path) -> None:
+    test = corpora.part_of(open_corpus(folder / "ira_alegria"), "test")
     programme, signs = join_clips(test)
     assert len(programme) == 150
     assert [(sign.word, sign.segment) for sign in signs[3:4]] == [("mama", Segment(3.0, 4.0))]
 
 
 def test_measuring_prints_a_row_for_each_encoder_and_number_of_exemplars(
-    made: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["measure", str(made / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1", "2"])
+    main(["measure", str(folder / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1", "2"])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert [row[:4] for row in rows[2:]] == [["warping", "1", "6", "6"], ["warping", "2", "6", "6"]]
     right, chance = float(rows[2][4].split()[0]), float(rows[2][5])
@@ -156,15 +158,15 @@ def test_measuring_prints_a_row_for_each_encoder_and_number_of_exemplars(
     assert all(len(row) == len(rows[0]) for row in rows[2:])
 
 
-def test_decisions_count_signs_that_are_found_twice(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["decide", str(made / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1"])
+def test_decisions_count_signs_that_are_found_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["decide", str(folder / "ira_alegria"), "--part", "test", "--encoder", "warping", "--exemplars", "1"])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     numbers = {row[1]: int(row[2]) for row in rows[2:]}
     twice = {row[1]: [int(count) for count in row[-1].split(" of ")] for row in rows[2:]}
     least = next(name for name in numbers if name.startswith("score from") and "," not in name)
     assert numbers[f"{least}, every maximum"] >= numbers[least]
     assert twice["at most 60 false alarms/h/word"][1] > 0
-    assert all(often <= found <= 6 for often, found in twice.values())
+    assert all(often <= once <= 6 for often, once in twice.values())
     levels = ("sure", "likely", "check")
     assert sum(numbers[name] for name in levels) == numbers["default"]
 
@@ -174,10 +176,10 @@ def test_differences_are_paired_by_word() -> None:
     assert (gain.value, gain.low, gain.high) == (0.25, 0.0, 0.5)
 
 
-def test_further_exemplars_of_the_signer_come_from_earlier_clips(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_exemplars_of_the_signer_come_from_earlier_clips(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In five clips every word is signed twice or three times: the first one is confirmed, the others are asked for."""
     monkeypatch.setattr("experiments.lsp.measures.CONFIRMED", (0, 1))
-    corpus = open_corpus(made / "ira_alegria")
+    corpus = open_corpus(folder / "ira_alegria")
     rows = list(measure_confirmed(load("warping"), corpus, corpora.exemplars_for(corpus)))
     _, none, confirmed, unconfirmed = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
     assert (none[1], confirmed[1], unconfirmed[1]) == ("none", "1 confirmed", "1 found, unconfirmed")
@@ -186,21 +188,21 @@ def test_further_exemplars_of_the_signer_come_from_earlier_clips(made: Path, mon
     assert float(confirmed[4].split()[0]) == 1  # the very same performance
 
 
-def test_what_is_learned_from_is_chosen(made: Path, tmp_path: Path) -> None:
-    train = corpora.part_of(open_corpus(made / "ira_alegria"), "dev")
+def test_what_is_learned_from_is_chosen(folder: Path, tmp_path: Path) -> None:
+    train = corpora.part_of(open_corpus(folder / "ira_alegria"), "dev")
     plain = footage_of(train, AdaptationRun(""), tmp_path / "plain")
     assert list(plain.videos) == list(train.videos)
     assert plain.labels() == []
-    told = footage_of(train, AdaptationRun("", labelled=True), tmp_path / "told")
+    labelled = footage_of(train, AdaptationRun("", labelled=True), tmp_path / "told")
     signs = [(sign.video, sign.word, sign.start, sign.end) for name in train.videos for sign in train.signs(name)]
-    assert [(label.video, label.word, label.start, label.end) for label in told.labels()] == signs
+    assert [(label.video, label.word, label.start, label.end) for label in labelled.labels()] == signs
     mixed = footage_of(train, AdaptationRun("", permuted=True), tmp_path / "mixed")
     texts = [[video.subtitles for video in corpus.videos.values()] for corpus in (train, mixed)]
     assert texts[0] != texts[1]
     assert sorted(map(str, texts[0])) == sorted(map(str, texts[1]))
 
 
-def test_a_page_gets_its_tables_anew(made: Path, tmp_path: Path) -> None:
+def test_a_page_gets_its_tables_anew(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     command = (
         "```\npython -m experiments.lsp measure lsp/ira_alegria --part test --encoder warping --exemplars 1\n```\n\n"
@@ -208,7 +210,7 @@ def test_a_page_gets_its_tables_anew(made: Path, tmp_path: Path) -> None:
     page.write_text(
         f"# Page\n\n{command}| old |\n|---|\n| 1 |\n\nMore.\n\n{command.replace('ira_alegria', 'proteinas')}End.\n"
     )
-    main(["page", str(made), "--page", str(page)])
+    main(["page", str(folder), "--page", str(page)])
     before, first, second = page.read_text().split("```\npython")
     assert before == "# Page\n\n"
     rows = [line.split(" | ")[0] for line in first.splitlines() if line.startswith("|")]
@@ -218,15 +220,15 @@ def test_a_page_gets_its_tables_anew(made: Path, tmp_path: Path) -> None:
     assert second.endswith("|\nEnd.\n")
 
 
-def test_lips_are_asked_for_every_word_of_a_clip(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["mouth", str(made / "ira_alegria"), "--part", "test", "--model", "mouthing-synthetic"])
+def test_lips_are_asked_for_every_word_of_a_clip(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["mouth", str(folder / "ira_alegria"), "--part", "test", "--model", "mouthing-synthetic"])
     row = capsys.readouterr().out.splitlines()[-1].strip("| ").split(" | ")
     assert row[1:3] == ["5", "6"]  # one word is in both clips
     assert 0.1 < float(row[-1]) < 1  # chance
 
 
-def test_labels_around_subtitles_are_counted_against_truth(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["annotate", str(made / "same_signer"), "--part", "test", "--encoder", "warping"])
+def test_labels_around_subtitles_are_counted_against_truth(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["annotate", str(folder / "same_signer"), "--part", "test", "--encoder", "warping"])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row[1] for row in rows[::2]] == ["apart", "one programme", "one programme, permuted"]
     for row in rows[::2]:  # all labels, whatever their score
@@ -236,13 +238,13 @@ def test_labels_around_subtitles_are_counted_against_truth(made: Path, capsys: p
 
 
 def test_embeddings_are_learned_by_every_loss_from_labels_of_both_kinds(
-    made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiments.lsp.adapting.FEW", 2)
-    main(["embed", str(made / "same_signer"), "--encoder", "landmark-synthetic"])
+    main(["embed", str(folder / "same_signer"), "--encoder", "landmark-synthetic"])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    own, *learned = rows
-    assert own[3:5] == ["its own embedding", "6"]
+    untrained, *learned = rows
+    assert untrained[3:5] == ["its own embedding", "6"]
     assert [(row[1], row[3]) for row in learned[::3]] == [
         ("found by subtitles", "Watch-Lookup"),
         ("every fifth sign", "Watch-Lookup"),
@@ -251,9 +253,9 @@ def test_embeddings_are_learned_by_every_loss_from_labels_of_both_kinds(
     assert len({row[5] for row in rows}) > 1
 
 
-def test_a_ceiling_is_that_of_the_best_exemplar(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ceiling_is_that_of_the_best_exemplar(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Signs of the synthetic corpora look alike by all signers: every word resembles its exemplars."""
-    main(["ceiling", str(made / "ira_alegria"), "--encoder", "warping"])
+    main(["ceiling", str(folder / "ira_alegria"), "--encoder", "warping"])
     heads, _, row = (line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines())
     measured = dict(zip(heads, row, strict=True))
     one, together, any_of_them, others = (float(measured[head].split()[0]) for head in heads[2:6])

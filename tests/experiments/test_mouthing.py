@@ -29,12 +29,14 @@ def test_a_distortion_is_found_again_by_what_it_did(lip_clips, tmp_path: Path) -
     true = LipDistortion(mixing, shared.T @ shared + 0.001 * np.eye(count), 0.6)
     values = random.normal(0, 1, (4000, CHANNELS)).astype(np.float32)  # more frames, and no shape follows another
     values[:, -2:] = (1.0, 0.0)
-    seen = values.copy()
-    seen[:, :-2] = true.apply(values[:, :-2].astype(float), random)
-    lost = seen.copy()
+    estimated = values.copy()
+    estimated[:, :-2] = true.apply(values[:, :-2].astype(float), random)
+    lost = estimated.copy()
     lost[:, -2] = 0.0
     clip = lip_clips[0]
-    pairs = [(replace(clip, lips=LipTrack(values)), replace(clip, lips=LipTrack(each))) for each in (seen, lost)]
+    pairs = [
+        (replace(clip, lips=LipTrack(values)), replace(clip, lips=LipTrack(changed))) for changed in (estimated, lost)
+    ]
     fitted = fit_distortions(pairs)
     assert len(fitted) == 1  # a video in which no lips are seen tells nothing
     save_distortions(fitted, tmp_path / "d.json", "made by a test")

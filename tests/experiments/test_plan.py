@@ -36,9 +36,9 @@ def test_the_command_writes_a_page_and_goes_on_where_it_was_stopped(
     assert "4 of 4 cells are measured" in text
     assert MISSING not in text.partition("## Tables")[2]
     assert "| table3 | Reading helps: all words are above the same with permuted subtitles | unseen mAP | – | " in text
-    kept = (tmp_path / "paper-cells.jsonl").read_bytes()
+    content = (tmp_path / "paper-cells.jsonl").read_bytes()
     command.main(["table3"], **{**options, "out": tmp_path / "elsewhere", "results": tmp_path})
-    assert (tmp_path / "paper-cells.jsonl").read_bytes() == kept
+    assert (tmp_path / "paper-cells.jsonl").read_bytes() == content
     assert page.read_text() == text
 
 
@@ -62,27 +62,27 @@ def test_a_cell_that_fails_leaves_the_others(tiny: Setup, tmp_path: Path, caplog
 def test_unknown_and_impossible_tables_are_refused_before_anything_is_made(
     tiny_corpus: Corpus, encoder_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept = KeptCells(tmp_path / "cells.jsonl")
+    cells = KeptCells(tmp_path / "cells.jsonl")
     with pytest.raises(OptionsError, match="'table9'"):
-        Plan(SIZES, tmp_path, kept).chosen(["table2", "table9"])
-    given = Plan(SIZES, tmp_path, kept, tiny_corpus, load_encoder(encoder_file), str(encoder_file))
+        Plan(SIZES, tmp_path, cells).chosen(["table2", "table9"])
+    of_encoder = Plan(SIZES, tmp_path, cells, tiny_corpus, load_encoder(encoder_file), str(encoder_file))
     for name in ("table2", "story", "story-retrieval", "table-c1", "table-a4"):
         with pytest.raises(OptionsError, match=f"^{name} takes no --encoder"):
-            given.chosen([name])
+            of_encoder.chosen([name])
     assert not list(tmp_path.iterdir())
-    names = [table.name for table in given.chosen()]
+    names = [table.name for table in of_encoder.chosen()]
     assert names[0] == "table3"
     assert {"table6", "table8", "spotting-benchmark", "figure5"} <= set(names)
     assert "table2 is left out: it compares trunks that it trains" in caplog.text
     with pytest.raises(OptionsError, match="landmarks"):
-        Plan(SIZES, tmp_path, kept, tiny_corpus).chosen(["table-a4"])  # it sees pixels
+        Plan(SIZES, tmp_path, cells, tiny_corpus).chosen(["table-a4"])  # it sees pixels
 
 
 def test_a_given_encoder_is_the_trunk_finds_labels_and_is_benchmarked(
     tiny_corpus: Corpus, encoder_file: Path, tmp_path: Path
 ) -> None:
-    encoder, kept = load_encoder(encoder_file), KeptCells(tmp_path / "cells.jsonl")
-    plan = Plan(SIZES, tmp_path, kept, tiny_corpus, encoder, str(encoder_file))
+    encoder, cells = load_encoder(encoder_file), KeptCells(tmp_path / "cells.jsonl")
+    plan = Plan(SIZES, tmp_path, cells, tiny_corpus, encoder, str(encoder_file))
     by_name = {table.name: table for table in plan.chosen(["table3", "table6", "spotting-benchmark"])}
     assert by_name["table3"].cells()[0].key["trunk"] == encoder.hash
     assert by_name["table6"].cells()[0].key["corpus"]["encoder"] == encoder.hash
@@ -91,20 +91,20 @@ def test_a_given_encoder_is_the_trunk_finds_labels_and_is_benchmarked(
 
 
 def test_a_corpus_without_truth_is_measured_by_its_sure_mouthings(lame: Corpus, tmp_path: Path) -> None:
-    kept = KeptCells(tmp_path / "cells.jsonl")
+    cells = KeptCells(tmp_path / "cells.jsonl")
     shutil.rmtree(lame.folder / "truth")
-    (table,) = Plan(SIZES, tmp_path, kept, lame).chosen(["table4"])
+    (table,) = Plan(SIZES, tmp_path, cells, lame).chosen(["table4"])
     assert {column.measure for column in table.columns} == {"mouthings mAP", "mouthings R@5"}
 
 
 def test_corpora_are_rendered_for_a_recogniser_that_sees_pixels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Sizes] = []
-    monkeypatch.setattr(command, "Plan", lambda sizes, *_: seen.append(sizes) or Plan(sizes, *_))  # type: ignore[func-returns-value]
+    planned: list[Sizes] = []
+    monkeypatch.setattr(command, "Plan", lambda sizes, *_: planned.append(sizes) or Plan(sizes, *_))  # type: ignore[func-returns-value]
     for recogniser in (None, Path("configs/rgb-small.toml")):
         command.main(["table6"], out=tmp_path, page_only=True, seeds=1, corpora=2, recogniser=recogniser)
-    plain, pixels = (Plan(sizes, tmp_path, KeptCells(tmp_path / "no.jsonl")).chosen(["table6"])[0] for sizes in seen)
+    plain, pixels = (Plan(sizes, tmp_path, KeptCells(tmp_path / "no.jsonl")).chosen(["table6"])[0] for sizes in planned)
     for table, is_rendered in ((plain, False), (pixels, True)):
         assert {cell.corpus for cell in table.cells()} == {0, 1}
         assert {cell.key["corpus"]["corpus"]["options"].get("render", False) for cell in table.cells()} == {is_rendered}

@@ -49,7 +49,7 @@ def test_labels_are_of_training_videos_and_follow_the_choice(labelled: LabelledC
     assert {label.video for label in full} <= labelled.training
     assert all(label.confidence >= LOOSE for label in full)
     unpadded = labelled.of_source(LabelSource.DICTIONARY, 0.0, "full", padded=False)
-    assert {(each.video, each.word, each.time) for each in unpadded} != {(e.video, e.word, e.time) for e in full}
+    assert {(label.video, label.word, label.time) for label in unpadded} != {(e.video, e.word, e.time) for e in full}
     sure = labelled.labels(LabelChoice(0.8, LOOSE))
     assert {label.source.value for label in sure} == {"M", "D"}
     assert all(label.confidence >= 0.8 for label in sure)
@@ -73,7 +73,7 @@ def test_files_of_bobsl_give_the_same_labels_and_ranks(labelled: LabelledCorpus,
         )
         assert ours == theirs
     recognisers = Recognisers(tmp_path, CONTINUOUS)
-    direct, files = (recognisers.cell(each, BOTH, 0) for each in (labelled, read))
+    direct, files = (recognisers.cell(corpus, BOTH, 0) for corpus in (labelled, read))
     first = direct.compute()
     assert first.counts["labels"] == len(labelled.labels(BOTH))
     assert 0 <= first.counts["right, %"] <= 100
@@ -84,20 +84,20 @@ def test_words_without_labels_count_as_missed(labelled: LabelledCorpus, tmp_path
     choice = LabelChoice(mouthing=0.99)
     result = Recognisers(tmp_path, CONTINUOUS).cell(labelled, choice, 0).compute()
     every = [s for v in labelled.corpus.in_split("test") for s in labelled.corpus.signs(v.id)]
-    asked = [sign for sign in every if sign.word in labelled.words("mouthed")]
+    tested = [sign for sign in every if sign.word in labelled.words("mouthed")]
     hits = result.values[f"{ALL}, top-5"]
-    assert sum(map(len, hits.values())) == len(asked)
-    unknown = {sign.word for sign in asked} - {each.word for each in labelled.labels(choice)}
+    assert sum(map(len, hits.values())) == len(tested)
+    unknown = {sign.word for sign in tested} - {label.word for label in labelled.labels(choice)}
     assert unknown
     assert not any(hit for word in unknown for hit in hits[word])
 
 
 def test_a_whole_table_of_a_given_corpus(labelled: LabelledCorpus, tmp_path: Path) -> None:
     table = RecognitionTables(Recognisers(tmp_path, CONTINUOUS), [labelled], 1).table_6()
-    kept = KeptCells(tmp_path / "cells.jsonl")
+    cells = KeptCells(tmp_path / "cells.jsonl")
     for cell in table.cells():
-        kept.measure(cell)
-    text = table_text(table, kept)
+        cells.measure(cell)
+    text = table_text(table, cells)
     assert f"{len(table.rows)} of {len(table.rows)} cells are measured" in text
     assert "(62.3)" in text
 
@@ -133,8 +133,8 @@ def test_the_story_uses_no_given_label(tiny: Setup, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Corpus, "labels", lambda *_: pytest.fail("a given label was read"))
     story = LipReadCorpus(0, setup)
     assert sorted(map(repr, story.of_source(LabelSource.MOUTHING, 0.0, "full"))) == sorted(map(repr, lips))
-    found = story.of_source(LabelSource.DICTIONARY, 0.0, "full")
-    assert {label.video for label in found} <= story.training
+    labels = story.of_source(LabelSource.DICTIONARY, 0.0, "full")
+    assert {label.video for label in labels} <= story.training
     assert (story.folder / "encoder.safetensors").is_file()
 
 
@@ -150,8 +150,8 @@ def test_truth_is_every_mouthed_sign_that_a_subtitle_mentions(tiny_corpus: Corpu
 def test_who_looks_at_no_lips_labels_every_mention_in_the_middle(tiny_corpus: Corpus) -> None:
     labels = subtitle_middles(tiny_corpus)
     videos = [video.id for video in tiny_corpus.in_split("train")]
-    shown = read_words(tiny_corpus, list(tiny_corpus.dictionary()), videos)
-    assert len(labels) == sum(len(subtitle.words) for each in shown.values() for subtitle in each) > 0
-    first = next(subtitle for subtitle in shown[labels[0].video] if subtitle.words)
+    subtitles_of = read_words(tiny_corpus, list(tiny_corpus.dictionary()), videos)
+    assert len(labels) == sum(len(subtitle.words) for subtitles in subtitles_of.values() for subtitle in subtitles) > 0
+    first = next(subtitle for subtitle in subtitles_of[labels[0].video] if subtitle.words)
     assert (labels[0].word, labels[0].time) == (first.words[0], first.segment.middle)
     assert {label.at for label in labels} == {TimeMeaning.MIDDLE}

@@ -45,8 +45,8 @@ def test_a_random_trunk_tells_windows_apart(tmp_path: Path) -> None:
     frames = read_frames(video, 32, 24)
     trunk = random_trunk(frames)
     with torch.inference_mode():
-        seen = trunk(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8)]))
+        embeddings = trunk(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8)]))
     assert not trunk.training
-    assert float(torch.cosine_similarity(seen[0], seen[1], dim=0)) < 0.99
+    assert float(torch.cosine_similarity(embeddings[0], embeddings[1], dim=0)) < 0.99
     with pytest.raises(OptionsError, match="24"):
         read_frames(video, 32, 100)

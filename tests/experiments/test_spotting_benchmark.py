@@ -25,17 +25,17 @@ def test_words_are_rare(tiny_corpus: Corpus) -> None:
 
 @pytest.mark.long
 def test_a_model_of_the_training_videos_is_a_row(tiny: Setup, tmp_path: Path) -> None:
-    table, kept = spotting_benchmark(tiny), KeptCells(tmp_path / "cells.jsonl")
+    table, cells = spotting_benchmark(tiny), KeptCells(tmp_path / "cells.jsonl")
     assert [row.titles[0] for row in table.rows][:2] == ["the trunk alone", "Watch-Read-Lookup"]
     assert "`warping`" in [row.titles[0] for row in table.rows]
     test = {video.id for video in tiny.corpus.in_split("test")}
     words = rare_words(replace(tiny.corpus, videos={name: tiny.corpus.videos[name] for name in test}))
     for row in table.rows[:2]:
-        result = kept.measure(row.cells[""][0])
+        result = cells.measure(row.cells[""][0])
         assert set(result.values["mAP"]) == set(words)  # of test videos alone
-        assert all(0 <= value <= 1 for own in result.values["mAP"].values() for value in own)
+        assert all(0 <= value <= 1 for values in result.values["mAP"].values() for value in values)
         assert set(result.values["localisation"]) <= set(words)
-    assert "(17)" in table_text(table, kept)
+    assert "(17)" in table_text(table, cells)
 
 
 def test_every_sign_has_to_be_known(lame: Corpus, size: ReproductionSize, tmp_path: Path) -> None:

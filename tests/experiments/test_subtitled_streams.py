@@ -24,7 +24,7 @@ def test_a_corpus_of_streams(tmp_path: Path) -> None:
         signs = corpus.signs(name)
         assert signs
         assert {sign.word for sign in signs} <= set(dictionary)
-        said = [word for subtitle in named[name] for word in subtitle.words]
-        assert len(set(said) & {sign.word for sign in signs}) >= 1
+        mentioned = [word for subtitle in named[name] for word in subtitle.words]
+        assert len(set(mentioned) & {sign.word for sign in signs}) >= 1
     with pytest.raises(OptionsError):
         make_stream_corpus(isolated_clips(6, 4, 1), tmp_path / "streams", options)

@@ -19,8 +19,8 @@ def read(content: object, tmp_path: Path, name: str = "t.bobsl.json") -> list[Sp
 
 
 def test_the_corpus_format_is_there_for_other_tools(tmp_path: Path) -> None:
-    found = [Spotting("b", "v1", 1.5, 1, 2, 0.5), Spotting("a", "v2", 2.5, 2, 3, 0.6), Spotting("b", "v2", 9, 8, 10, 1)]
-    write(found, tmp_path / "t.bobsl.json")
+    hits = [Spotting("b", "v1", 1.5, 1, 2, 0.5), Spotting("a", "v2", 2.5, 2, 3, 0.6), Spotting("b", "v2", 9, 8, 10, 1)]
+    write(hits, tmp_path / "t.bobsl.json")
     lists = json.loads((tmp_path / "t.bobsl.json").read_text())["all"]["b"]
     assert {name: lists[name] for name in ("names", "global_times", "probs")} == {
         "names": ["v1", "v2"],
@@ -51,19 +51,19 @@ def test_a_reader_of_the_published_lists_alone_finds_the_sign_where_it_is(source
     lists = json.loads((tmp_path / "t.bobsl.json").read_text())["all"]["apple"]
     published = {name: lists[name] for name in ("names", "global_times", "probs")}
     name = "mouthing.bobsl.json" if source is LabelSource.MOUTHING else "dict.bobsl.json"
-    (found,) = read({"all": {"apple": published}}, tmp_path, name)
-    assert (found.time, found.source) == (pytest.approx(10.38), source)
+    (spotting,) = read({"all": {"apple": published}}, tmp_path, name)
+    assert (spotting.time, spotting.source) == (pytest.approx(10.38), source)
     if source is LabelSource.DICTIONARY:
         assert lists["global_times"] == [10.0]
-        assert (found.start + found.end) / 2 == pytest.approx(10.38)
+        assert (spotting.start + spotting.end) / 2 == pytest.approx(10.38)
     assert read_spottings(tmp_path / "t.bobsl.json") == [written]
 
 
 def test_files_with_spans_and_one_list_of_times_keep_that_time(tmp_path: Path) -> None:
     """Written before: the recorded time was the middle."""
     lists = {"names": ["v"], "global_times": [10.38], "probs": [0.9], "starts": [10.08], "ends": [10.68]}
-    (found,) = read({"all": {"apple": lists}}, tmp_path)
-    assert (found.time, found.start, found.end) == (10.38, 10.08, 10.68)
+    (spotting,) = read({"all": {"apple": lists}}, tmp_path)
+    assert (spotting.time, spotting.start, spotting.end) == (10.38, 10.08, 10.68)
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -75,13 +75,13 @@ def test_columns_of_version_two(nested: bool, tmp_path: Path) -> None:
         "annot_prob": [0.5, 0.6, 0.7],
         "annot_type": ["M", "D", "A"],
     }
-    found = read({"train": columns} if nested else columns, tmp_path)
-    assert [(x.word, x.video, x.time, x.score) for x in found] == [
+    spottings = read({"train": columns} if nested else columns, tmp_path)
+    assert [(x.word, x.video, x.time, x.score) for x in spottings] == [
         ("a", "e1", 1.0, 0.5),
         ("b", "e1", 2.38, 0.6),
         ("a", "e2", 3.38, 0.7),
     ]
-    assert [x.source for x in found] == ["M", "D", "D"]
+    assert [x.source for x in spottings] == ["M", "D", "D"]
     del columns["annot_type"], columns["annot_prob"]
     assert [x.score for x in read(columns, tmp_path)] == [1.0, 1.0, 1.0]
 

@@ -35,7 +35,7 @@ def test_of_a_corpus(tmp_path: Path) -> None:
     assert video_as_json(video, tmp_path) == entry
 
 
-@pytest.mark.parametrize("suffix", [each.suffix for each in FORMATS])
+@pytest.mark.parametrize("suffix", [entry.suffix for entry in FORMATS])
 def test_through_every_format(suffix: str, tmp_path: Path) -> None:
     of_exemplar = {"licence": "CC BY 4.0", "consent": "=research"}
     of_video = {"video_licence": "archive", "video_consent": "broadcast"}
@@ -58,11 +58,11 @@ def test_from_dictionary_and_corpus_through_an_annotation_run_into_spottings_and
     out, table, labels = tmp_path / "run", tmp_path / "s.csv", tmp_path / "labels" / "l.jsonl"
     labels.parent.mkdir()
     encoder, engine = ["--encoder", str(tmp_path / "encoder.safetensors")], ["--workers", "1", "--threshold", "0.5"]
-    told = ["--export", str(table), "--labels", str(labels), "--cache", str(tmp_path / "cache")]
-    asked = ["annotate", str(corpus), "--dictionary", str(corpus / "dictionary"), "--out", str(out)]
-    result = CliRunner().invoke(app, [*asked, *encoder, *engine, *told])
+    outputs = ["--export", str(table), "--labels", str(labels), "--cache", str(tmp_path / "cache")]
+    command = ["annotate", str(corpus), "--dictionary", str(corpus / "dictionary"), "--out", str(out)]
+    result = CliRunner().invoke(app, [*command, *encoder, *engine, *outputs])
     assert result.exit_code == 0, result.output
-    wanted = ("licence of words", "consent of words", "licence of videos", "consent of videos")
+    expected = ("licence of words", "consent of words", "licence of videos", "consent of videos")
     read: list[Spotting | Label] = [*read_spottings(table), *read_labels(labels.parent, open_corpus(corpus).videos)]
     assert len(read) > 2
-    assert {(one.licence, one.consent, one.video_licence, one.video_consent) for one in read} == {wanted}
+    assert {(one.licence, one.consent, one.video_licence, one.video_consent) for one in read} == {expected}

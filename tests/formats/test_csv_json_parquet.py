@@ -40,8 +40,8 @@ def test_no_cell_is_run_by_a_spreadsheet_and_all_come_back(word: str, tmp_path: 
     "text", ["time,Word\n2,apple\n", "time;word\n2;apple\n", "\ufeffremark\ttime\tword \nx\t2\tapple\n\n"]
 )
 def test_columns_in_any_order_and_other_separators(text: str, tmp_path: Path) -> None:
-    (found,) = read_csv(text, tmp_path)
-    assert (found.word, found.time) == ("apple", 2.0)
+    (spotting,) = read_csv(text, tmp_path)
+    assert (spotting.word, spotting.time) == ("apple", 2.0)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_each_mistake_in_csv_gives_its_line(text: str, message: str, tmp_path: P
 
 def test_what_a_spreadsheet_saves_on_windows_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("word;time\r\nnaïve;1\r\n".encode("cp1252"))
-    assert [found.word for found in read_spottings(tmp_path / "t.csv")] == ["naïve"]
+    assert [spotting.word for spotting in read_spottings(tmp_path / "t.csv")] == ["naïve"]
 
 
 def test_one_object_per_line_with_words_legible(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_columns_are_typed(tmp_path: Path) -> None:
 def test_a_table_of_another_tool_needs_word_and_time(tmp_path: Path) -> None:
     table = pyarrow.table({"time": pyarrow.array([3], pyarrow.int32()), "word": ["a"], "rank": [[1]]})
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    assert [(found.word, found.time) for found in read_spottings(tmp_path / "t.parquet")] == [("a", 3.0)]
+    assert [(spotting.word, spotting.time) for spotting in read_spottings(tmp_path / "t.parquet")] == [("a", 3.0)]
     pyarrow.parquet.write_table(pyarrow.table({"word": ["a"]}), tmp_path / "t.parquet")
     with pytest.raises(FormatError, match="'time'"):
         read_spottings(tmp_path / "t.parquet")

@@ -176,18 +176,18 @@ def check_references(root: ET.Element) -> None:
         assert (kind.get("TIME_ALIGNABLE") == "true") == (tier.get("PARENT_REF") is None)
 
 
-def written(path: Path, *found: Spotting) -> ET.Element:
-    write(found, path)
+def written(path: Path, *spottings: Spotting) -> ET.Element:
+    write(spottings, path)
     return ET.parse(path).getroot()
 
 
-@given(found=st.lists(spottings, max_size=8))
+@given(hits=st.lists(spottings, max_size=8))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_document_keeps_the_rules_of_the_schema(found: list[Spotting], tmp_path: Path) -> None:
-    check_schema(written(tmp_path / "t.eaf", *found))
-    write(found, tmp_path / "t.eaf", ElanOptions(group=attrgetter("word")))
+def test_every_document_keeps_the_rules_of_the_schema(hits: list[Spotting], tmp_path: Path) -> None:
+    check_schema(written(tmp_path / "t.eaf", *hits))
+    write(hits, tmp_path / "t.eaf", ElanOptions(group=attrgetter("word")))
     check_schema(ET.parse(tmp_path / "t.eaf").getroot())
-    write_vocabulary([spotting.word for spotting in found], tmp_path / "t.ecv")
+    write_vocabulary([spotting.word for spotting in hits], tmp_path / "t.ecv")
     check_schema(ET.parse(tmp_path / "t.ecv").getroot())
 
 
@@ -279,21 +279,21 @@ def test_a_written_vocabulary_is_read_back_and_its_ids_stay(tmp_path: Path) -> N
 def test_words_of_an_external_vocabulary_refer_to_its_entries(tmp_path: Path) -> None:
     (tmp_path / "bsl.ecv").write_text(ECV)
     vocabulary = read_vocabulary(tmp_path / "bsl.ecv", "https://example.org/bsl.ecv")
-    found = [APPLE, replace(APPLE, word="pear", start=3.0, end=4.0)]
-    write(found, tmp_path / "t.eaf", ElanOptions(vocabulary=vocabulary))
+    spottings = [APPLE, replace(APPLE, word="pear", start=3.0, end=4.0)]
+    write(spottings, tmp_path / "t.eaf", ElanOptions(vocabulary=vocabulary))
     root = ET.parse(tmp_path / "t.eaf").getroot()
     check_schema(root)
     assert [a.get("CVE_REF") for a in root.iter("ALIGNABLE_ANNOTATION")] == ["gloss17", None]
     (external,) = root.iter("EXTERNAL_REF")
     assert (external.get("TYPE"), external.get("VALUE")) == ("ecv", "https://example.org/bsl.ecv")
-    (known,) = root.iter("CONTROLLED_VOCABULARY")
-    assert (known.get("CV_ID"), known.get("EXT_REF")) == ("BSL lexicon", external.get("EXT_REF_ID"))
+    (element,) = root.iter("CONTROLLED_VOCABULARY")
+    assert (element.get("CV_ID"), element.get("EXT_REF")) == ("BSL lexicon", external.get("EXT_REF_ID"))
     (kind,) = [k for k in root.iter("LINGUISTIC_TYPE") if k.get("CONTROLLED_VOCABULARY_REF")]
     assert kind.get("LINGUISTIC_TYPE_ID") == "signspot gloss"
-    assert read_spottings(tmp_path / "t.eaf") == found
+    assert read_spottings(tmp_path / "t.eaf") == spottings
     text = (tmp_path / "t.eaf").read_text().replace("VALUE>apple<", "VALUE>APPLE<")  # as ELAN shows the entry
     (tmp_path / "t.eaf").write_text(text)
-    assert read_spottings(tmp_path / "t.eaf") == found
+    assert read_spottings(tmp_path / "t.eaf") == spottings
     with pytest.raises(FormatError):
         read_vocabulary(tmp_path / "t.eaf")
 
@@ -343,20 +343,20 @@ def test_the_date_is_that_of_the_newest_video_or_as_told(tmp_path: Path, monkeyp
     video.touch()
     os.utime(video, (86_400, 86_400))
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-    found = replace(APPLE, video=str(video))
-    assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-02T00:00:00+00:00"
+    spotting = replace(APPLE, video=str(video))
+    assert written(tmp_path / "t.eaf", spotting).get("DATE") == "1970-01-02T00:00:00+00:00"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "172800")
-    assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-03T00:00:00+00:00"
+    assert written(tmp_path / "t.eaf", spotting).get("DATE") == "1970-01-03T00:00:00+00:00"
     for nonsense in ("9" * 5000, "9" * 30, "-5", "soon"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", nonsense)
-        assert written(tmp_path / "t.eaf", found).get("DATE") == "1970-01-02T00:00:00+00:00"
+        assert written(tmp_path / "t.eaf", spotting).get("DATE") == "1970-01-02T00:00:00+00:00"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "999999999999")
-    assert written(tmp_path / "t.eaf", found).get("DATE") == "9999-12-31T23:59:59+00:00"
+    assert written(tmp_path / "t.eaf", spotting).get("DATE") == "9999-12-31T23:59:59+00:00"
 
 
-def edit(tmp_path: Path, change: tuple[str, str, str], *found: Spotting) -> list[Spotting]:
+def edit(tmp_path: Path, change: tuple[str, str, str], *spottings: Spotting) -> list[Spotting]:
     """Set the text of an element or an attribute, chosen by a path, as a person would in ELAN."""
-    root = written(tmp_path / "t.eaf", *found)
+    root = written(tmp_path / "t.eaf", *spottings)
     where, attribute, value = change
     element = root.find(where)
     assert element is not None
@@ -369,13 +369,13 @@ def edit(tmp_path: Path, change: tuple[str, str, str], *found: Spotting) -> list
 
 
 def test_a_moved_boundary_wins(tmp_path: Path) -> None:
-    found = edit(tmp_path, (".//TIME_SLOT[@TIME_VALUE='960']", "TIME_VALUE", "900"), APPLE)
-    assert found == [replace(APPLE, start=0.9)]
+    spottings = edit(tmp_path, (".//TIME_SLOT[@TIME_VALUE='960']", "TIME_VALUE", "900"), APPLE)
+    assert spottings == [replace(APPLE, start=0.9)]
 
 
 def test_a_changed_word_wins_and_is_a_persons(tmp_path: Path) -> None:
-    (found,) = edit(tmp_path, (".//ALIGNABLE_ANNOTATION/ANNOTATION_VALUE", "", "pear"), APPLE)
-    assert found == Spotting(
+    (spotting,) = edit(tmp_path, (".//ALIGNABLE_ANNOTATION/ANNOTATION_VALUE", "", "pear"), APPLE)
+    assert spotting == Spotting(
         "pear", "news.mp4", (0.96004 + 1.60004) / 2, 0.96004, 1.60004, 1.0, source=LabelSource.VERIFIED
     )
 
@@ -394,13 +394,13 @@ def test_annotations_numbered_anew_do_not_take_the_records_of_others(tmp_path: P
     text = (tmp_path / "t.eaf").read_text()
     swapped = text.replace('ANNOTATION_ID="a1"', 'ANNOTATION_ID="x"').replace('_ID="a2"', '_ID="a1"')
     (tmp_path / "t.eaf").write_text(swapped.replace('ANNOTATION_ID="x"', 'ANNOTATION_ID="a2"'))
-    found = read_spottings(tmp_path / "t.eaf")
-    assert [(one.word, one.start, one.source) for one in found] == [("apple", 0.96, "V"), ("pear", 3.0, "V")]
+    spottings = read_spottings(tmp_path / "t.eaf")
+    assert [(one.word, one.start, one.source) for one in spottings] == [("apple", 0.96, "V"), ("pear", 3.0, "V")]
 
 
 def test_a_damaged_record_costs_only_what_elan_does_not_show(tmp_path: Path) -> None:
-    (found,) = edit(tmp_path, (".//PROPERTY[@NAME='signspot records']", "", '{"score": 0.83'), APPLE)
-    assert (found.word, found.start, found.end, found.video) == ("apple", 0.96, 1.6, "news.mp4")
+    (spotting,) = edit(tmp_path, (".//PROPERTY[@NAME='signspot records']", "", '{"score": 0.83'), APPLE)
+    assert (spotting.word, spotting.start, spotting.end, spotting.video) == ("apple", 0.96, 1.6, "news.mp4")
 
 
 def test_an_annotation_that_a_person_adds_belongs_to_the_linked_video(tmp_path: Path) -> None:

@@ -64,31 +64,31 @@ ONE_VIDEO = (".eaf", ".vtt")  # formats whose files belong to one video
 APPLE = Spotting("apple", "news.mp4", 1.28, 0.96, 1.6, 0.8312345678901234, "apple-2", "b", True)
 
 
-def by_video(found: list[Spotting]) -> list[list[Spotting]]:
+def by_video(spottings: list[Spotting]) -> list[list[Spotting]]:
     """The same list, cut as ELAN and WebVTT cut it."""
-    return [[one for one in found if one.video == video] for video in dict.fromkeys(one.video for one in found)]
+    return [[one for one in spottings if one.video == video] for video in dict.fromkeys(one.video for one in spottings)]
 
 
-def assert_reads_back(found: list[Spotting], path: Path) -> None:
-    files = write(found, path)
-    assert files == output_paths(path, (one.video for one in found))
-    parts = by_video(found) if path.suffix in ONE_VIDEO and found else [found]
+def assert_reads_back(spottings: list[Spotting], path: Path) -> None:
+    files = write(spottings, path)
+    assert files == output_paths(path, (one.video for one in spottings))
+    parts = by_video(spottings) if path.suffix in ONE_VIDEO and spottings else [spottings]
     assert [read_spottings(file) for file in files] == parts
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@given(found=st.lists(spottings, max_size=6))
+@given(hits=st.lists(spottings, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_list_reads_back_equal(suffix: str, found: list[Spotting], tmp_path: Path) -> None:
-    assert_reads_back(found, tmp_path / f"any{suffix}")
+def test_any_list_reads_back_equal(suffix: str, hits: list[Spotting], tmp_path: Path) -> None:
+    assert_reads_back(hits, tmp_path / f"any{suffix}")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_awkward_word_reads_back_equal_and_in_order(suffix: str, tmp_path: Path) -> None:
-    found = [replace(APPLE, word=word, exemplar=word, video=word) for word in AWKWARD]
-    found += [APPLE, APPLE, replace(APPLE, start=0.9600001), found[3]]
-    assert_reads_back(found[::-1], tmp_path / f"awkward{suffix}")
-    assert_reads_back([replace(one, video="a.mp4") for one in found[::-1]], tmp_path / f"one{suffix}")
+    awkward = [replace(APPLE, word=word, exemplar=word, video=word) for word in AWKWARD]
+    awkward += [APPLE, APPLE, replace(APPLE, start=0.9600001), awkward[3]]
+    assert_reads_back(awkward[::-1], tmp_path / f"awkward{suffix}")
+    assert_reads_back([replace(one, video="a.mp4") for one in awkward[::-1]], tmp_path / f"one{suffix}")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -134,14 +134,14 @@ def test_rubbish_gives_one_line(suffix: str, content: bytes, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_truncated_file_never_reads_as_whole(suffix: str, tmp_path: Path) -> None:
-    found = [replace(APPLE, word=f"w{n}", time=float(n)) for n in range(5)]
+    written = [replace(APPLE, word=f"w{n}", time=float(n)) for n in range(5)]
     path = tmp_path / f"whole{suffix}"
-    write(found, path)
+    write(written, path)
     content = path.read_bytes()
     for length in range(1, len(content) - 1, 37):
         path.write_bytes(content[:length])
         with suppress(FormatError):
-            assert read_spottings(path) != found
+            assert read_spottings(path) != written
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -154,12 +154,12 @@ def test_a_missing_file_and_a_folder_are_told(suffix: str, tmp_path: Path) -> No
 
 
 def test_an_unknown_suffix_lists_the_known(tmp_path: Path) -> None:
-    known = r"unknown format '.doc'. Known: .jsonl, .csv, .parquet, .vtt, .eaf, .via.json, .bobsl.json\."
-    with pytest.raises(OutputError, match=known):
+    message = r"unknown format '.doc'. Known: .jsonl, .csv, .parquet, .vtt, .eaf, .via.json, .bobsl.json\."
+    with pytest.raises(OutputError, match=message):
         write([APPLE], tmp_path / "x.doc")
-    with pytest.raises(FormatError, match=known):
+    with pytest.raises(FormatError, match=message):
         read_spottings(tmp_path / "x.doc")
-    with pytest.raises(OutputError, match=known):
+    with pytest.raises(OutputError, match=message):
         check_suffix("x.doc")
     assert check_suffix("x.eaf").name == "ELAN"
     with pytest.raises(OutputError, match=r"'\.json'"):
@@ -203,9 +203,9 @@ def test_equal_names_in_two_folders_stay_apart(suffix: str, tmp_path: Path, monk
     for folder in ("mon", "tue", "out"):
         Path(folder).mkdir()
         Path(folder, "a.mp4").touch()
-    found = [replace(APPLE, video="mon/a.mp4"), replace(APPLE, video="tue/a.mp4")]
-    files = write(found, f"out/x{suffix}")
-    assert [spotting for file in files for spotting in read_spottings(file)] == found
+    spottings = [replace(APPLE, video="mon/a.mp4"), replace(APPLE, video="tue/a.mp4")]
+    files = write(spottings, f"out/x{suffix}")
+    assert [spotting for file in files for spotting in read_spottings(file)] == spottings
     monkeypatch.chdir(tmp_path / "out")
     names = [spotting.video for file in files for spotting in read_spottings(file.name)]
     assert names == ["../mon/a.mp4", "../tue/a.mp4"]
@@ -238,12 +238,12 @@ def test_a_folder_behind_a_link_still_finds_its_video(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("suffix", ONE_VIDEO)
 def test_several_videos_become_one_file_each(suffix: str, tmp_path: Path) -> None:
     videos = ["mon/a.mp4", "tue/A.webm", "b.mp4", "", "b?.mp4", "b*.mp4"]
-    found = [replace(APPLE, video=video) for video in videos]
-    files = write(found, tmp_path / f"x{suffix}")
+    spottings = [replace(APPLE, video=video) for video in videos]
+    files = write(spottings, tmp_path / f"x{suffix}")
     names = ["mon-a", "tue-A", "b", "video", "b_", "b_-2"]
     assert [file.name for file in files] == [f"x-{name}{suffix}" for name in names]
     assert not (tmp_path / f"x{suffix}").exists()
-    assert [read_spottings(file) for file in files] == [[spotting] for spotting in found]
+    assert [read_spottings(file) for file in files] == [[spotting] for spotting in spottings]
 
 
 def test_with_several_videos_the_name_tells_even_if_one_alone_has_spottings(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "app
 PEAR = replace(APPLE, word="pear", video="b.mp4")
 
 
-def edited(tmp_path: Path, change: Callable[[dict[str, Any]], object], *found: Spotting) -> list[Spotting]:
+def edited(tmp_path: Path, change: Callable[[dict[str, Any]], object], *spottings: Spotting) -> list[Spotting]:
     path = tmp_path / "t.via.json"
-    write(found or [APPLE], path)
+    write(spottings or [APPLE], path)
     project = json.loads(path.read_text())
     change(project)
     path.write_text(json.dumps(project))
@@ -43,9 +43,9 @@ def test_the_project_has_what_via_needs(tmp_path: Path) -> None:
     choice = project["attribute"]["2"]
     assert (choice["type"], list(choice["options"].values())) == (3, ["yes", "no", "unsure"])
     assert [entry["vid"] for entry in project["metadata"].values()] == ["1", "2", "1"]
-    shown = segment(project)
-    assert (shown["z"], shown["xy"], shown["flg"]) == ([0.96, 1.6], [], 0)
-    assert (shown["av"]["1"], shown["av"]["2"], shown["av"]["3"]) == ("apple", "", "0.831")
+    entry = segment(project)
+    assert (entry["z"], entry["xy"], entry["flg"]) == ([0.96, 1.6], [], 0)
+    assert (entry["av"]["1"], entry["av"]["2"], entry["av"]["3"]) == ("apple", "", "0.831")
 
 
 def test_answers_decide(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_edits_win(tmp_path: Path) -> None:
 def test_segments_that_a_person_adds_come_last_with_their_video(tmp_path: Path) -> None:
     added = {"vid": "2", "flg": 0, "z": [0.1, 0.3], "xy": [], "av": {"1": "new"}}
     region = {"vid": "2", "flg": 0, "z": [0.1], "xy": [2, 0, 0, 1, 1], "av": {"1": "box"}}
-    found = edited(tmp_path, lambda p: p["metadata"].update({"2_x": added, "2_y": region}), APPLE, PEAR)
-    assert found == [APPLE, PEAR, Spotting("new", "b.mp4", 0.2, 0.1, 0.3, 1.0, source=LabelSource.VERIFIED)]
+    spottings = edited(tmp_path, lambda p: p["metadata"].update({"2_x": added, "2_y": region}), APPLE, PEAR)
+    assert spottings == [APPLE, PEAR, Spotting("new", "b.mp4", 0.2, 0.1, 0.3, 1.0, source=LabelSource.VERIFIED)]
 
 
 def test_a_foreign_project_names_words_by_its_options(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ APPLE = Spotting("apple", "news.mp4", 1.28004, 0.96004, 1.60004, 0.8312345, "app
 LATE = replace(APPLE, word="late", time=4000.0, start=3999.5, end=4000.5)
 
 
-def written(tmp_path: Path, *found: Spotting) -> Path:
-    write(found, tmp_path / "t.vtt")
+def written(tmp_path: Path, *spottings: Spotting) -> Path:
+    write(spottings, tmp_path / "t.vtt")
     return tmp_path / "t.vtt"
 
 
@@ -37,30 +37,30 @@ def test_cues_are_in_order_of_time_and_markup_is_escaped(tmp_path: Path) -> None
 
 
 def test_an_arrow_in_a_word_is_no_time(tmp_path: Path) -> None:
-    found = [replace(APPLE, word="00:01 → 00:02"), replace(APPLE, word="00:01 --> 00:02")]
-    assert read_spottings(written(tmp_path, *found)) == found
+    spottings = [replace(APPLE, word="00:01 → 00:02"), replace(APPLE, word="00:01 --> 00:02")]
+    assert read_spottings(written(tmp_path, *spottings)) == spottings
 
 
 def test_an_edited_word_wins_and_is_a_persons(tmp_path: Path) -> None:
-    (found,) = edit(written(tmp_path, APPLE), "\napple 0.83", "\npear 0.83")
-    assert (found.word, found.score, found.exemplar, found.source) == ("pear", 1.0, "", LabelSource.VERIFIED)
-    assert (found.start, found.end, found.video) == (0.96004, 1.60004, "news.mp4")
+    (edited,) = edit(written(tmp_path, APPLE), "\napple 0.83", "\npear 0.83")
+    assert (edited.word, edited.score, edited.exemplar, edited.source) == ("pear", 1.0, "", LabelSource.VERIFIED)
+    assert (edited.start, edited.end, edited.video) == (0.96004, 1.60004, "news.mp4")
 
 
 def test_a_moved_boundary_wins_and_the_rest_stays_exact(tmp_path: Path) -> None:
-    (found,) = edit(written(tmp_path, APPLE), "--> 00:00:01.600", "--> 00:00:01.700")
-    assert found == replace(APPLE, end=1.7)
+    (spotting,) = edit(written(tmp_path, APPLE), "--> 00:00:01.600", "--> 00:00:01.700")
+    assert spotting == replace(APPLE, end=1.7)
 
 
 def test_a_span_moved_away_from_the_peak_takes_its_middle(tmp_path: Path) -> None:
     path = written(tmp_path, APPLE)
-    (found,) = edit(path, "00:00:00.960 --> 00:00:01.600", "00:00:03.000 --> 00:00:04.000")
-    assert found == replace(APPLE, start=3.0, end=4.0, time=3.5)
+    (spotting,) = edit(path, "00:00:00.960 --> 00:00:01.600", "00:00:03.000 --> 00:00:04.000")
+    assert spotting == replace(APPLE, start=3.0, end=4.0, time=3.5)
 
 
 def test_a_deleted_cue_does_not_hand_its_note_to_the_next(tmp_path: Path) -> None:
-    found = edit(written(tmp_path, APPLE, LATE), "1\n00:00:00.960 --> 00:00:01.600\napple 0.83\n\n", "")
-    assert found == [LATE]
+    spottings = edit(written(tmp_path, APPLE, LATE), "1\n00:00:00.960 --> 00:00:01.600\napple 0.83\n\n", "")
+    assert spottings == [LATE]
 
 
 def test_a_foreign_file_gives_a_persons_spottings(tmp_path: Path) -> None:

@@ -38,17 +38,17 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "raised"),
     [
         (RuntimeError(), RuntimeError),
         (KeyboardInterrupt(), KeyboardInterrupt),
         (OSError(errno.ENOSPC, "No space left on device"), OutputError),
     ],
 )
-def test_a_failure_leaves_what_was_there(tmp_path: Path, error: BaseException, told: type[BaseException]) -> None:
+def test_a_failure_leaves_what_was_there(tmp_path: Path, error: BaseException, raised: type[BaseException]) -> None:
     target = tmp_path / "result.txt"
     target.write_text("old")
-    with pytest.raises(told), atomic_write(target) as temporary:
+    with pytest.raises(raised), atomic_write(target) as temporary:
         temporary.write_text("half")
         raise error
     assert target.read_text() == "old"

@@ -54,9 +54,9 @@ def test_freed_blocks_go_back_to_the_system() -> None:
     """Before they are given back, 100 MB that are free stay with the process."""
 
     done = subprocess.run([sys.executable, "-c", _HELD], capture_output=True, text=True, check=True)
-    held, left = (float(number) for number in done.stdout.split())
-    assert held > 60
-    assert left < 30
+    before, after = (float(number) for number in done.stdout.split())
+    assert before > 60
+    assert after < 30
 
 
 _HEAPS = """

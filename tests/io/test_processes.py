@@ -56,18 +56,18 @@ def test_results_come_as_they_are_ready_or_in_the_order_of_the_items(
 
 
 def test_in_order_no_more_than_a_few_items_wait_for_a_slow_one(pool: WorkerPool, tmp_path: Path) -> None:
-    made, mark = 0, str(tmp_path / "mark")
+    number, mark = 0, str(tmp_path / "mark")
 
     def items() -> Iterator[str]:
-        nonlocal made
+        nonlocal number
         yield WAITS.format(mark=mark)
-        for made in range(1, 101):
-            yield TOUCHES.format(mark=mark, value=made) if made == 5 else str(made)
+        for number in range(1, 101):
+            yield TOUCHES.format(mark=mark, value=number) if number == 5 else str(number)
 
-    found = pool.run(eval, items(), ordered=True)
-    assert next(found)[1] == 0
-    assert made < 10
-    assert [result for _, result in found] == list(range(1, 101))
+    results = pool.run(eval, items(), ordered=True)
+    assert next(results)[1] == 0
+    assert number < 10
+    assert [result for _, result in results] == list(range(1, 101))
 
 
 def test_errors_come_back_as_values_whatever_their_constructor_takes(pool: WorkerPool) -> None:
@@ -77,17 +77,17 @@ def test_errors_come_back_as_values_whatever_their_constructor_takes(pool: Worke
         UnknownWordError: RAISES.format(error="UnknownWordError('aple', ['apple'])"),
         ZeroDivisionError: "1 / 0",
     }
-    found = dict(pool.run(eval, [*wrong.values(), "1 + 1"]))
-    assert found.pop("1 + 1") == 2
+    results = dict(pool.run(eval, [*wrong.values(), "1 + 1"]))
+    assert results.pop("1 + 1") == 2
     for kind, item in wrong.items():
-        failure = found[item]
+        failure = results[item]
         assert isinstance(failure, Failure)
         assert type(failure.error) is kind
         with pytest.raises(kind):
             failure.raise_again()
-    assert found[wrong[VideoError]].message == "cannot read it"
-    assert "Did you mean 'apple'?" in found[wrong[UnknownWordError]].message
-    assert found[wrong[ZeroDivisionError]].message == "an unexpected ZeroDivisionError: division by zero"
+    assert results[wrong[VideoError]].message == "cannot read it"
+    assert "Did you mean 'apple'?" in results[wrong[UnknownWordError]].message
+    assert results[wrong[ZeroDivisionError]].message == "an unexpected ZeroDivisionError: division by zero"
 
 
 class UnsendableError(Exception):
@@ -106,9 +106,9 @@ def test_an_error_that_cannot_be_sent_keeps_its_text() -> None:
 
 
 def test_a_result_that_cannot_be_sent_is_told(pool: WorkerPool) -> None:
-    found = dict(pool.run(eval, ["lambda: 1", "2"]))
-    assert found["2"] == 2
-    assert "cannot be sent" in found["lambda: 1"].message
+    results = dict(pool.run(eval, ["lambda: 1", "2"]))
+    assert results["2"] == 2
+    assert "cannot be sent" in results["lambda: 1"].message
 
 
 def test_where_each_must_succeed_the_first_failure_is_raised() -> None:
@@ -127,12 +127,12 @@ def test_a_worker_that_dies_while_it_is_idle_is_replaced(pool: WorkerPool) -> No
 
 def test_workers_have_the_environment_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long ago the process was started from which they are forked."""
-    seen = []
+    values = []
     for value in ("one", "two"):
         monkeypatch.setenv("SIGNSPOT_TRIED", value)
         with WorkerPool(1) as opened:
-            seen += [result for _, result in opened.run(eval, ["__import__('os').environ.get('SIGNSPOT_TRIED')"])]
-    assert seen == ["one", "two"]
+            values += [result for _, result in opened.run(eval, ["__import__('os').environ.get('SIGNSPOT_TRIED')"])]
+    assert values == ["one", "two"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are started afresh elsewhere")
@@ -145,9 +145,9 @@ def test_torch_is_loaded_once_for_all_workers(pool: WorkerPool) -> None:
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A folder with a name as short as a temporary folder can have."""
-    made = Path(tempfile.mkdtemp(dir="/tmp"))
-    yield made
-    shutil.rmtree(made)
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers need no socket elsewhere")
@@ -170,11 +170,11 @@ def test_workers_start_however_long_the_temporary_folders_name_is(short: Path, s
 
 
 def test_progress_of_items_arrives() -> None:
-    heard: list[tuple[str, int, int | None]] = []
+    reports: list[tuple[str, int, int | None]] = []
     work = "__import__('signspot.io.processes', fromlist=['_']).report_progress(7, 7)"
-    with WorkerPool(1, progress=lambda item, done, total: heard.append((item, done, total))) as pool:
+    with WorkerPool(1, progress=lambda item, done, total: reports.append((item, done, total))) as pool:
         assert [result for _, result in pool.run(eval, [work])] == [None]
-    assert heard == [(work, 7, 7)]
+    assert reports == [(work, 7, 7)]
 
 
 def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Pat
         f"(__import__('signspot.io.files', fromlist=['_']).atomic_write({str(target)!r}))"
     )
     with WorkerPool(2) as pool:
-        found = pool.run(eval, ["1", writes])
-        assert next(found)[1] == 1
+        results = pool.run(eval, ["1", writes])
+        assert next(results)[1] == 1
         wait_until(lambda: list(tmp_path.iterdir()), "the worker to begin a file")
         processes = pool.processes
     assert len(processes) == 2
@@ -196,10 +196,10 @@ def test_leaving_ends_the_workers_and_removes_what_is_half_written(tmp_path: Pat
 
 def test_breaking_off_ends_the_busy_workers() -> None:
     with WorkerPool(2) as pool:
-        found = pool.run(eval, ["1", SLEEPS])
-        assert isinstance(found, Generator)
-        assert next(found)[1] == 1
-        found.close()
+        results = pool.run(eval, ["1", SLEEPS])
+        assert isinstance(results, Generator)
+        assert next(results)[1] == 1
+        results.close()
         assert len(pool.processes) <= 1
         assert dict(pool.run(eval, ["3"])) == {"3": 3}
 
@@ -264,8 +264,8 @@ def test_a_lock_is_held_by_one_process_and_goes_with_it(tmp_path: Path) -> None:
     with started([sys.executable, "-c", code, path], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "True\n"
-        with locked(path) as held:
-            assert not held
+        with locked(path) as acquired:
+            assert not acquired
         other.kill()
-    with locked(path) as held:
-        assert held
+    with locked(path) as acquired:
+        assert acquired

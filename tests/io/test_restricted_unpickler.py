@@ -165,9 +165,9 @@ class TestPlainData:
         ids=lambda a: f"{a.dtype}{a.shape}",
     )
     def test_arrays_come_back_equal(self, tmp_path: Path, array: np.ndarray[Any, Any], protocol: int) -> None:
-        found = plain(load_pickle(save(tmp_path, array, protocol)))
-        assert (found.dtype, found.shape) == (array.dtype, array.shape)
-        assert found.tolist() == array.tolist()
+        loaded = plain(load_pickle(save(tmp_path, array, protocol)))
+        assert (loaded.dtype, loaded.shape) == (array.dtype, array.shape)
+        assert loaded.tolist() == array.tolist()
 
     def test_containers_and_scalars(self, tmp_path: Path, protocol: int) -> None:
         data = {"a": [1, 2.5, None, True, "é", b"x"], ("t",): {1, 2}, "o": OrderedDict(x=1), "f": frozenset("a")}

@@ -54,8 +54,8 @@ def test_a_stream_is_kept_when_it_is_through_and_not_before(noise, tmp_path):
         fresh = concatenate(list(stream_landmarks(video, chunk=10, cache=tmp_path)))
         (entry,) = tmp_path.rglob("*.pose")
         before = entry.stat().st_ino
-        kept = concatenate(list(stream_landmarks(video, chunk=7, cache=tmp_path)))
-    assert kept.equals(fresh)
+        cached = concatenate(list(stream_landmarks(video, chunk=7, cache=tmp_path)))
+    assert cached.equals(fresh)
     assert entry.stat().st_ino == before
 
 
@@ -87,8 +87,8 @@ def test_keeping_more_than_the_limit_removes_older_ones(make_signing, tmp_path, 
         entry = CacheEntry(tmp_path / name / f"{name}.pose", 25.0)
         list(entry.keep(iter([make_signing(20)])))
         os.utime(entry.path, (1000 + ord(name[0]), 1000 + ord(name[0])))
-    kept = sorted(path.name for path in tmp_path.rglob("*.pose"))
-    assert kept == ["bb.pose", "cc.pose"]
+    remaining = sorted(path.name for path in tmp_path.rglob("*.pose"))
+    assert remaining == ["bb.pose", "cc.pose"]
     assert sum(path.stat().st_size for path in tmp_path.rglob("*.pose")) <= 100_000
 
 

@@ -41,15 +41,15 @@ def still(frames: int, size=(200, 100)) -> Landmarks:
 
 
 def test_values_worked_by_hand():
-    made = features(still(3))
+    values = features(still(3))
     # The left shoulder is 10 pixels to the right of the middle; a shoulder width is 20 pixels.
-    np.testing.assert_allclose(made[1, 1], [0.5, 0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(values[1, 1], [0.5, 0, 0, 1], atol=1e-6)
     # The left wrist: 20 pixels right, 20 down, 0.2 widths of 200 pixels nearer, stretched by MediaPipe.
-    np.testing.assert_allclose(made[1, 5], [1, 1, -2 * 0.27, 1], atol=1e-6)
+    np.testing.assert_allclose(values[1, 5], [1, 1, -2 * 0.27, 1], atol=1e-6)
     # The right hand: in the middle, 10 pixels up; its depth is its own.
-    np.testing.assert_allclose(made[1, RIGHT_HAND.start], [0, -0.5, -0.2, 1], atol=1e-6)
-    assert (made[:, LEFT_HAND] == 0).all()
-    assert (made[:, FACE] == 0).all()
+    np.testing.assert_allclose(values[1, RIGHT_HAND.start], [0, -0.5, -0.2, 1], atol=1e-6)
+    assert (values[:, LEFT_HAND] == 0).all()
+    assert (values[:, FACE] == 0).all()
 
 
 def test_unknown_size_counts_as_square():
@@ -81,10 +81,10 @@ def test_aspect_does_not_matter(make_signing):
 def test_short_gaps_of_a_hand_are_filled_linearly(gap):
     landmarks = still(40)
     landmarks.right_hand[..., 1] = 0.4 + 0.001 * np.arange(40)[:, None]
-    whole = features(landmarks)
+    expected = features(landmarks)
     hand = landmarks.right_hand.copy()
     hand[10 : 10 + gap] = np.nan
-    np.testing.assert_allclose(features(replaced(landmarks, right_hand=hand)), whole, atol=1e-5)
+    np.testing.assert_allclose(features(replaced(landmarks, right_hand=hand)), expected, atol=1e-5)
 
 
 def moving_hand(frames: int) -> Landmarks:
@@ -100,26 +100,26 @@ def moving_hand(frames: int) -> Landmarks:
 @pytest.mark.parametrize("gap", [6, 20, 35])
 def test_a_lost_hand_goes_with_its_wrist_from_one_shape_to_the_next(gap):
     landmarks = moving_hand(80)
-    whole = features(landmarks)
+    full = features(landmarks)
     landmarks.right_hand[15 : 15 + gap] = np.nan
-    made = features(landmarks)
-    np.testing.assert_array_equal(np.delete(made, np.s_[15 : 15 + gap], 0), np.delete(whole, np.s_[15 : 15 + gap], 0))
-    assert (made[:, RIGHT_HAND, 3] == 1).all()
-    shape = (made[:, RIGHT_HAND, :2] - made[:, 6:7, :2])[14 : 16 + gap]
-    gone = np.abs(shape - shape[0]).max(axis=(1, 2)) / np.abs(shape[-1] - shape[0]).max()
-    assert (np.diff(gone) >= -1e-5).all()
-    assert gone[len(gone) // 2] == pytest.approx(0.5, abs=0.1)
-    assert np.diff(gone).max() < 0.25
+    filled = features(landmarks)
+    np.testing.assert_array_equal(np.delete(filled, np.s_[15 : 15 + gap], 0), np.delete(full, np.s_[15 : 15 + gap], 0))
+    assert (filled[:, RIGHT_HAND, 3] == 1).all()
+    shape = (filled[:, RIGHT_HAND, :2] - filled[:, 6:7, :2])[14 : 16 + gap]
+    travelled = np.abs(shape - shape[0]).max(axis=(1, 2)) / np.abs(shape[-1] - shape[0]).max()
+    assert (np.diff(travelled) >= -1e-5).all()
+    assert travelled[len(travelled) // 2] == pytest.approx(0.5, abs=0.1)
+    assert np.diff(travelled).max() < 0.25
 
 
 def test_a_hand_lost_at_an_edge_keeps_its_last_shape_for_a_second():
     landmarks = moving_hand(80)
     landmarks.right_hand[30:] = np.nan
-    made = features(landmarks)
-    shape = made[:, RIGHT_HAND, :2] - made[:, 6:7, :2]
+    filled = features(landmarks)
+    shape = filled[:, RIGHT_HAND, :2] - filled[:, 6:7, :2]
     np.testing.assert_allclose(shape[30 : 30 + CONTEXT - 1], shape[29:30].repeat(CONTEXT - 1, 0), atol=1e-5)
-    assert (made[:55, RIGHT_HAND, 3] == 1).all()
-    assert (made[55:, RIGHT_HAND] == 0).all()
+    assert (filled[:55, RIGHT_HAND, 3] == 1).all()
+    assert (filled[55:, RIGHT_HAND] == 0).all()
 
 
 def test_a_hand_whose_wrist_is_not_seen_is_not_carried_along():
@@ -132,11 +132,11 @@ def test_a_hand_whose_wrist_is_not_seen_is_not_carried_along():
 
 def test_hidden_shoulders_are_taken_from_nearby_frames():
     landmarks = still(100)
-    whole = features(landmarks)
+    complete = features(landmarks)
     landmarks.body[40:60, 11:13, 3] = 0.1
-    made = features(landmarks)
-    np.testing.assert_allclose(made[:, RIGHT_HAND], whole[:, RIGHT_HAND], atol=1e-6)
-    assert (made[46:54, 1:3] == 0).all()
+    filled = features(landmarks)
+    np.testing.assert_allclose(filled[:, RIGHT_HAND], complete[:, RIGHT_HAND], atol=1e-6)
+    assert (filled[46:54, 1:3] == 0).all()
 
 
 def test_without_shoulders_there_are_zeros():
@@ -150,19 +150,19 @@ def test_scale_is_robust_and_values_are_bounded():
     landmarks = still(80)
     landmarks.body[10, 11] = landmarks.body[10, 12]  # shoulders fall together for a frame
     landmarks.right_hand[20] = 1e9
-    made = features(landmarks)
-    np.testing.assert_allclose(made[11, 5], [1, 1, -2 * 0.27, 1], atol=1e-5)
-    assert np.isfinite(made).all()
-    assert np.abs(made).max() <= 4
+    values = features(landmarks)
+    np.testing.assert_allclose(values[11, 5], [1, 1, -2 * 0.27, 1], atol=1e-5)
+    assert np.isfinite(values).all()
+    assert np.abs(values).max() <= 4
 
 
 def test_a_point_without_depth_is_seen_at_the_depth_of_the_shoulders_or_of_its_wrist():
     landmarks = still(3)
     landmarks.body[:, 15, 2] = np.nan
     landmarks.right_hand[..., 2] = np.nan
-    made = features(landmarks)
-    np.testing.assert_allclose(made[1, 5], [1, 1, 0, 1], atol=1e-6)
-    np.testing.assert_allclose(made[1, RIGHT_HAND.start], [0, -0.5, 0, 1], atol=1e-6)
+    values = features(landmarks)
+    np.testing.assert_allclose(values[1, 5], [1, 1, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(values[1, RIGHT_HAND.start], [0, -0.5, 0, 1], atol=1e-6)
 
 
 def test_faces_with_other_points_are_used_where_they_are_known(make_signing):
@@ -174,17 +174,17 @@ def test_faces_with_other_points_are_used_where_they_are_known(make_signing):
         face=landmarks.face[:, order],
         face_points=tuple(landmarks.face_points[index] for index in order),
     )
-    made = features(few)[:, FACE]
-    assert made[0, :, 3].sum() == 3
-    np.testing.assert_array_equal(made[:, [0, 1, 3]], full[:, FACE][:, [0, 1, 3]])
+    reduced = features(few)[:, FACE]
+    assert reduced[0, :, 3].sum() == 3
+    np.testing.assert_array_equal(reduced[:, [0, 1, 3]], full[:, FACE][:, [0, 1, 3]])
 
 
 def test_mirrored_features_are_those_of_the_mirrored_video(make_signing):
     landmarks = make_signing(60, dropped=0.1)
-    made = features(landmarks, mirror=True)
-    np.testing.assert_allclose(made, features(landmarks.mirrored()), atol=1e-5)
-    np.testing.assert_array_equal(mirror_features(made), features(landmarks))
-    assert not np.allclose(made, features(landmarks))
+    mirrored = features(landmarks, mirror=True)
+    np.testing.assert_allclose(mirrored, features(landmarks.mirrored()), atol=1e-5)
+    np.testing.assert_array_equal(mirror_features(mirrored), features(landmarks))
+    assert not np.allclose(mirrored, features(landmarks))
 
 
 @st.composite
@@ -200,17 +200,17 @@ def test_chunking_changes_nothing(make_signing, cut, seed, dropped):
     landmarks = make_signing(total, seed, dropped=dropped)
     stream = FeatureStream()
     edges = [0, *places, total]
-    made = [stream.push(landmarks[a:b]) for a, b in pairwise(edges)]
-    np.testing.assert_array_equal(np.concatenate([*made, stream.finish()]), features(landmarks))
+    chunks = [stream.push(landmarks[a:b]) for a, b in pairwise(edges)]
+    np.testing.assert_array_equal(np.concatenate([*chunks, stream.finish()]), features(landmarks))
 
 
 @given(length=st.integers(CONTEXT + 1, 90), extra=st.integers(1, 60), seed=st.integers(0, 1000))
 def test_what_comes_a_second_later_changes_nothing(make_signing, length, extra, seed):
-    whole = make_signing(length + extra, seed, dropped=0.3)
+    signing = make_signing(length + extra, seed, dropped=0.3)
     other = make_signing(length + extra, seed + 1, dropped=0.3)
-    spliced = concatenate([whole[:length], other[length:]])
+    spliced = concatenate([signing[:length], other[length:]])
     settled = length - CONTEXT
-    np.testing.assert_array_equal(features(spliced)[:settled], features(whole)[:settled])
+    np.testing.assert_array_equal(features(spliced)[:settled], features(signing)[:settled])
 
 
 def test_a_stream_gives_frames_a_second_late_and_can_be_used_again(make_signing):
@@ -224,16 +224,16 @@ def test_a_stream_gives_frames_a_second_late_and_can_be_used_again(make_signing)
 
 @pytest.mark.data
 def test_real_signers_have_features_of_about_one(lsa64):
-    made = np.concatenate([features(clip.resampled(25)) for _, clip in lsa64(3)[:40]])
-    seen = made[made[..., 3] > 0]
-    assert 0.2 < seen[:, :2].std() < 1
-    assert np.percentile(np.abs(seen[:, :3]), 99) < 2.5
-    assert made[:, RIGHT_HAND.start, 3].mean() > 0.6
+    values = np.concatenate([features(clip.resampled(25)) for _, clip in lsa64(3)[:40]])
+    observed = values[values[..., 3] > 0]
+    assert 0.2 < observed[:, :2].std() < 1
+    assert np.percentile(np.abs(observed[:, :3]), 99) < 2.5
+    assert values[:, RIGHT_HAND.start, 3].mean() > 0.6
 
 
 def frames(*points: tuple[float, float]) -> np.ndarray:
     """One joint: (x, seen) a frame."""
-    return np.array([[[x * seen, 0, 0, seen]] for x, seen in points], np.float32)
+    return np.array([[[x * observed, 0, 0, observed]] for x, observed in points], np.float32)
 
 
 def test_between_two_seen_frames_it_is_linear() -> None:
@@ -241,8 +241,8 @@ def test_between_two_seen_frames_it_is_linear() -> None:
 
 
 def test_a_point_seen_on_one_side_stays_where_it_is_seen() -> None:
-    made = at_positions(frames((2, 1), (0, 0)), np.array([0.25, 0.75]))
-    assert made[:, 0].tolist() == [[2, 0, 0, 1], [0, 0, 0, 0]]
+    interpolated = at_positions(frames((2, 1), (0, 0)), np.array([0.25, 0.75]))
+    assert interpolated[:, 0].tolist() == [[2, 0, 0, 1], [0, 0, 0, 0]]
 
 
 WRIST = 6

@@ -92,17 +92,17 @@ def test_mirroring_swaps_hands_and_turns_x(make_signing):
 
 
 def test_a_face_point_without_counterpart_is_lost_in_the_mirror(make_signing):
-    whole = make_signing(2)
-    part = Landmarks(whole.body, whole.left_hand, whole.right_hand, whole.face[:, :2], whole.times, None, (61, 0))
+    sign = make_signing(2)
+    part = Landmarks(sign.body, sign.left_hand, sign.right_hand, sign.face[:, :2], sign.times, None, (61, 0))
     mirrored = part.mirrored()
     assert np.isnan(mirrored.face[:, 0]).all()
     assert np.isfinite(mirrored.face[:, 1]).all()
 
 
 def test_joining_chunks_gives_the_whole(make_signing):
-    whole = make_signing(30, dropped=0.3)
-    assert concatenate([whole[:7], whole[7:8], whole[8:]]).equals(whole)
-    assert not whole.equals(whole[:29])
+    signing = make_signing(30, dropped=0.3)
+    assert concatenate([signing[:7], signing[7:8], signing[8:]]).equals(signing)
+    assert not signing.equals(signing[:29])
 
 
 def test_joining_different_images_is_refused(make_signing):
@@ -127,13 +127,13 @@ def moving(frames: int, fps: float, start: float = 0.0) -> Landmarks:
 @settings(max_examples=40, deadline=None)
 @given(frames=st.integers(1, 60), old=st.sampled_from([15, 20, 25, 29.97, 50, 60]), data=st.data())
 def test_any_chunks_give_what_the_whole_gives(frames: int, old: float, data: st.DataObject) -> None:
-    whole = moving(frames, old, 1.5)
+    signing = moving(frames, old, 1.5)
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, frames), max_size=4))), frames]
-    parts = [whole[a:b] for a, b in pairwise(cuts)]
-    expected = whole.resampled(25.0)
-    found = concatenate(list(resample_stream(parts, 25.0)))
-    assert len(found) == len(expected)
-    assert found.equals(expected, tolerance=1e-4)
+    parts = [signing[a:b] for a, b in pairwise(cuts)]
+    expected = signing.resampled(25.0)
+    resampled = concatenate(list(resample_stream(parts, 25.0)))
+    assert len(resampled) == len(expected)
+    assert resampled.equals(expected, tolerance=1e-4)
 
 
 def test_nothing_gives_nothing_and_no_rate_is_refused() -> None:

@@ -46,8 +46,8 @@ def footage() -> list[Frame]:
     lexicon = make_lexicon(LexiconOptions(words=("apple",), seed=3, variant_shares=(1.0,)))
     signer = make_signer("one", 1, Role.DICTIONARY, left_share=0, webcam_share=0)
     motion, _ = isolated(lexicon["apple"].variants[0], signer, named_rng(1, "apple"))
-    shown = project(motion, signer.camera, SIZE)[10:22]
-    return [Frame(number / 25, image) for number, image in enumerate(render(shown, make_appearance(2), SIZE))]
+    landmarks = project(motion, signer.camera, SIZE)[10:22]
+    return [Frame(number / 25, image) for number, image in enumerate(render(landmarks, make_appearance(2), SIZE))]
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def test_without_savings_it_sees_what_mediapipe_sees(footage):
     assert apart(usual.face, direct.face) < 0.01
     assert np.abs(usual.body[:, :17, 3] - direct.body[:, :17, 3]).max() < 0.1
     for hand in ("left_hand", "right_hand"):
-        seen = [np.isfinite(getattr(each, hand)).all(axis=(1, 2)) for each in (usual, direct)]
-        assert (seen[0] == seen[1]).mean() > 0.7
+        visible = [np.isfinite(getattr(landmarks, hand)).all(axis=(1, 2)) for landmarks in (usual, direct)]
+        assert (visible[0] == visible[1]).mean() > 0.7
 
 
 def test_the_body_is_estimated_in_every_other_frame_and_lies_between(footage, calls):
@@ -109,14 +109,14 @@ def test_what_stands_still_is_estimated_once(footage, calls):
 @pytest.mark.parametrize("economy", [EXACT, Economy()])
 def test_a_picture_that_is_shown_again_is_seen_once(footage, calls, economy):
     twice = [Frame(number / 25, footage[number // 2].image) for number in range(8)]
-    shown = estimated(OpenVinoEstimator(economy), twice)
-    assert np.allclose(shown.times, np.arange(8) / 25)
-    assert np.array_equal(shown.body[0::2], shown.body[1::2])
+    repeated = estimated(OpenVinoEstimator(economy), twice)
+    assert np.allclose(repeated.times, np.arange(8) / 25)
+    assert np.array_equal(repeated.body[0::2], repeated.body[1::2])
     counted = dict(calls)
     calls.clear()
     once = estimated(OpenVinoEstimator(economy), footage[:4])
     assert calls == counted
-    assert np.array_equal(shown.body[0::2], once.body)
+    assert np.array_equal(repeated.body[0::2], once.body)
 
 
 def test_networks_compute_in_float32():
@@ -126,10 +126,10 @@ def test_networks_compute_in_float32():
 
 def test_nobody_is_seen_where_nobody_is():
     grey = [Frame(number / 25, np.full((64, 64, 3), 90, np.uint8)) for number in range(3)]
-    seen = estimated(OpenVinoEstimator(), grey)
-    assert len(seen) == 3
+    landmarks = estimated(OpenVinoEstimator(), grey)
+    assert len(landmarks) == 3
     for part in ("body", "left_hand", "right_hand", "face"):
-        assert np.isnan(getattr(seen, part)).all()
+        assert np.isnan(getattr(landmarks, part)).all()
 
 
 def test_points_move_to_the_middle_of_their_heat():
@@ -175,7 +175,7 @@ def test_estimators_have_names(monkeypatch):
 
 
 def test_settings_keep_landmarks_apart():
-    versions = {OpenVinoEstimator(each).version for each in (EXACT, Economy())}
+    versions = {OpenVinoEstimator(economy).version for economy in (EXACT, Economy())}
     assert len(versions | {HOLISTIC.version, LIPS.version}) == 4
 
 

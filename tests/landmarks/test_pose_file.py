@@ -192,13 +192,13 @@ def test_every_cut_off_file_is_refused(tmp_path_factory, make_signing, keep, see
         open_landmarks(path)
 
 
-@given(place=st.integers(0, 3000), value=st.integers(0, 255))
+@given(offset=st.integers(0, 3000), value=st.integers(0, 255))
 @settings(max_examples=60)
-def test_a_damaged_header_is_refused_or_harmless(tmp_path_factory, make_signing, place, value):
+def test_a_damaged_header_is_refused_or_harmless(tmp_path_factory, make_signing, offset, value):
     path = tmp_path_factory.mktemp("pose") / "a.pose"
     write_landmarks(make_signing(3), path)
     content = bytearray(path.read_bytes())
-    content[place] = value
+    content[offset] = value
     path.write_bytes(content)
     with suppress(FormatError):
         open_landmarks(path)

@@ -158,20 +158,20 @@ def test_a_drawn_signer_is_found_where_he_was_drawn(lsa64, tmp_path):
     from signspot_synthetic.render.appearance import make_appearance
     from signspot_synthetic.render.render import render
 
-    drawn = lsa64(3)[155][1].resampled(25)[30:55]
-    video = write_video(tmp_path / "drawn.mp4", render(drawn, make_appearance(4), (480, 360)), 25)
+    exact = lsa64(3)[155][1].resampled(25)[30:55]
+    video = write_video(tmp_path / "drawn.mp4", render(exact, make_appearance(4), (480, 360)), 25)
     code = (
         "from signspot.landmarks.video_estimation import *; from signspot.landmarks.pose_file import write_landmarks;"
         f"write_landmarks(estimate_landmarks({str(video)!r}), {str(tmp_path / 'seen.pose')!r})"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stderr == ""
-    seen = open_landmarks(tmp_path / "seen.pose")
-    check_signing(seen, "drawn")
-    both = np.isfinite(seen.right_hand[:, 0, 0]) & np.isfinite(drawn.right_hand[:, 0, 0])
+    estimated = open_landmarks(tmp_path / "seen.pose")
+    check_signing(estimated, "drawn")
+    both = np.isfinite(estimated.right_hand[:, 0, 0]) & np.isfinite(exact.right_hand[:, 0, 0])
     assert both.mean() > 0.8
-    assert np.median(np.abs(seen.body[:, [0, 11, 12, 15, 16], :2] - drawn.body[:, [0, 11, 12, 15, 16], :2])) < 0.03
-    assert np.median(np.abs(seen.right_hand[both, :, :2] - drawn.right_hand[both, :, :2])) < 0.03
+    assert np.median(np.abs(estimated.body[:, [0, 11, 12, 15, 16], :2] - exact.body[:, [0, 11, 12, 15, 16], :2])) < 0.03
+    assert np.median(np.abs(estimated.right_hand[both, :, :2] - exact.right_hand[both, :, :2])) < 0.03
 
 
 FPS = 5.0
@@ -237,8 +237,8 @@ def test_any_number_of_workers_gives_the_same_landmarks(long_video: Path, segmen
     assert followed[: int(FPS)].tolist() == list(range(int(FPS)))
     assert (followed[int(FPS) :] == FPS).all()
     with open_video(long_video) as video:
-        shown = [frame.image.mean() / 255 for frame in video.resampled(FPS, segment)]
-    assert np.allclose(alone.body[:, 0, 0], shown, atol=1e-6)
+        brightness = [frame.image.mean() / 255 for frame in video.resampled(FPS, segment)]
+    assert np.allclose(alone.body[:, 0, 0], brightness, atol=1e-6)
 
 
 def test_a_video_that_cannot_be_sought_is_read_once(
@@ -256,9 +256,9 @@ def test_a_video_that_ends_before_it_announced(long_video: Path, monkeypatch: py
     monkeypatch.setattr("signspot.landmarks.video_estimation.plan_sections", lambda duration, fps, segment: announced)
     assert len(announced) > SECONDS / SECTION + 1
     for workers in (1, 2):
-        found = read(long_video, workers)
-        assert len(found) == len(expected)
-        assert np.array_equal(found.body[:, 0, 0], expected.body[:, 0, 0])
+        landmarks = read(long_video, workers)
+        assert len(landmarks) == len(expected)
+        assert np.array_equal(landmarks.body[:, 0, 0], expected.body[:, 0, 0])
 
 
 class Deadly(Follower):
@@ -275,8 +275,8 @@ class Deadly(Follower):
 def test_where_every_worker_is_killed_this_process_goes_on(long_video: Path, caplog: pytest.LogCaptureFixture) -> None:
     with open_video(long_video) as video:
         segment = Segment(0.0, 50.0)  # two sections
-        found = concatenate(list(stream_landmarks(video, FPS, segment, estimator=Deadly(), workers=2)))
-    assert np.array_equal(found.body, read(long_video, 1, segment).body)
+        landmarks = concatenate(list(stream_landmarks(video, FPS, segment, estimator=Deadly(), workers=2)))
+    assert np.array_equal(landmarks.body, read(long_video, 1, segment).body)
     assert "long.mp4 from 0 s: its worker died 3 times (killed by SIGKILL)" in caplog.text
 
 
@@ -286,8 +286,8 @@ def test_memory_for_one_process_only(
     """Then no worker is started: this one would be killed."""
     monkeypatch.setattr("signspot.io.memory.free_memory", lambda: 700 * 2**20)
     with open_video(long_video) as video:
-        found = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=3)))
-    assert np.array_equal(found.body, read(long_video, 1).body)
+        landmarks = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=3)))
+    assert np.array_equal(landmarks.body, read(long_video, 1).body)
     assert "there is memory for 1 of 3 processes only" in caplog.text
     assert "died" not in caplog.text
 

@@ -35,26 +35,26 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     random = torch.Generator().manual_seed(1)
     exemplars = torch.randn(4, 2, 3, 5, dtype=torch.float64, generator=random, requires_grad=True)
     segments = torch.randn(2, 9, 5, dtype=torch.float64, generator=random, requires_grad=True)
-    seen = torch.arange(9) < torch.tensor([[9], [7]])
+    is_frame = torch.arange(9) < torch.tensor([[9], [7]])
     ends = torch.tensor([[3, 4, 5], [6, 7, 8], [4, 5, 6]])
     clips = ClipEnds(torch.tensor([0, 0, 1]), ends, torch.ones(3, 3, dtype=torch.bool))
-    assert torch.autograd.gradcheck(lambda e, s: clip_costs(e, s, seen, clips, STEPS.costs), (exemplars, segments))
+    assert torch.autograd.gradcheck(lambda e, s: clip_costs(e, s, is_frame, clips, STEPS.costs), (exemplars, segments))
 
 
 def test_they_are_the_costs_that_spotting_uses() -> None:
     """The better view of an exemplar, the best end in the clip; padding plays no part, whatever it holds."""
     random = np.random.default_rng(0)
-    codes, shown = random.normal(size=(60, 8)).astype(np.float32), random.normal(size=(2, 5, 16, 8)).astype(np.float32)
-    expected = path_costs(codes, shown.reshape(10, 16, 8)).reshape(2, 5, 60).min(axis=0)
+    codes, views = random.normal(size=(60, 8)).astype(np.float32), random.normal(size=(2, 5, 16, 8)).astype(np.float32)
+    expected = path_costs(codes, views.reshape(10, 16, 8)).reshape(2, 5, 60).min(axis=0)
     padded = torch.full((2, 75, 8), 3.0)
     padded[0, :60] = torch.from_numpy(codes)
-    seen = torch.zeros(2, 75, dtype=torch.bool)
-    seen[0, :60] = True
+    is_frame = torch.zeros(2, 75, dtype=torch.bool)
+    is_frame[0, :60] = True
     ends, is_end = torch.tensor([[20, 21, 22], [57, 58, 59]]), torch.tensor([[True, True, False], [True, True, True]])
     clips = ClipEnds(torch.tensor([0, 0]), ends, is_end)
-    found = clip_costs(torch.from_numpy(shown).permute(2, 0, 1, 3), padded, seen, clips, STEPS.costs)
-    np.testing.assert_allclose(found[0], expected[:, 20:22].min(axis=1), rtol=1e-4)
-    np.testing.assert_allclose(found[1], expected[:, 57:].min(axis=1), rtol=1e-4)
+    costs = clip_costs(torch.from_numpy(views).permute(2, 0, 1, 3), padded, is_frame, clips, STEPS.costs)
+    np.testing.assert_allclose(costs[0], expected[:, 20:22].min(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(costs[1], expected[:, 57:].min(axis=1), rtol=1e-4)
 
 
 def test_a_path_and_its_gradient_by_hand_from_end_to_end() -> None:
@@ -92,10 +92,10 @@ def test_it_is_the_cost_that_spotting_uses() -> None:
     random = np.random.default_rng(0)
     signs, exemplars = random.normal(size=(5, 16, 8)).astype(np.float32), random.normal(size=(7, 12, 8))
     expected = warping_costs(signs, exemplars.astype(np.float32))
-    found = warping_cost(
+    costs = warping_cost(
         torch.from_numpy(signs).transpose(0, 1), torch.from_numpy(exemplars).float().transpose(0, 1)
     ).numpy()
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_allclose(costs, expected, rtol=1e-4)
 
 
 def test_equal_signs_have_a_finite_gradient() -> None:

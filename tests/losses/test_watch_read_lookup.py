@@ -98,12 +98,12 @@ def slow_released(batch: Batch, temperature: float) -> float:
     terms = []
     for word, _ in groupby(words):
         numerator = denominator = 0.0
-        for row, held in enumerate(sets):
+        for row, words_of_clip in enumerate(sets):
             for column, other in enumerate(words):
-                if word in held and other == word:
+                if word in words_of_clip and other == word:
                     numerator += e[row][column]
-                differs = other in held and clip_item[row] != exemplar_item[column]
-                if (other == word or word in held) and not differs:
+                differs = other in words_of_clip and clip_item[row] != exemplar_item[column]
+                if (other == word or word in words_of_clip) and not differs:
                     denominator += e[row][column]
         terms.append(math.log(denominator) - math.log(numerator))
     return sum(terms) / len(terms)
@@ -122,15 +122,15 @@ def slow_appendix(batch: Batch, temperature: float) -> float:
     terms = []
 
     def add(positive: list[tuple[int, int]], negative: list[tuple[int, int]]) -> None:
-        top, rest = sum(e[r][c] for r, c in positive), sum(e[r][c] for r, c in negative)
+        top, others = sum(e[r][c] for r, c in positive), sum(e[r][c] for r, c in negative)
         if positive:
-            terms.append(math.log(top + rest) - math.log(top))
+            terms.append(math.log(top + others) - math.log(top))
 
-    for row, held in enumerate(sets):  # (i) and (iii)
+    for row, words_of_clip in enumerate(sets):  # (i) and (iii)
         columns = list(range(len(words)))
         add(
-            [(row, c) for c in columns if words[c] in held],
-            [(row, c) for c in columns if words[c] not in held],
+            [(row, c) for c in columns if words[c] in words_of_clip],
+            [(row, c) for c in columns if words[c] not in words_of_clip],
         )
     for word in sorted(set(words)):
         columns = [c for c, other in enumerate(words) if other == word]
@@ -179,8 +179,8 @@ def test_the_background_of_the_subtitle_is_read() -> None:
 @pytest.mark.parametrize("temperature", [0.07, 1.0])
 def test_released_bags_equal_slow_loops(seed: int, temperature: float) -> None:
     batch = random_batch(seed)
-    found = watch_read_lookup(batch, temperature, "released").item()
-    assert found == pytest.approx(slow_released(batch, temperature), rel=1e-9)
+    loss = watch_read_lookup(batch, temperature, "released").item()
+    assert loss == pytest.approx(slow_released(batch, temperature), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -211,13 +211,13 @@ def test_the_three_readings_by_hand() -> None:
     friend_clip, friend_word = E / (E + 2), E / (E + ONE + LESS)
     clips = [(E + LESS) / sum(name), (ONE + ONE) / sum(nothing)]
     words = [(E + ONE) / (E + ONE + ONE), (LESS + ONE) / (LESS + ONE + ONE)]  # negative: the labelled clip
-    shown = E + LESS + ONE + ONE
-    both = shown / (shown + (ONE + LESS) + (ONE + ONE))  # × friend, and the labelled clip × name and what
-    each = [(E + ONE) / (E + ONE + ONE + LESS), (LESS + ONE) / (LESS + ONE + ONE + LESS)]
+    clip_pairs = E + LESS + ONE + ONE
+    both = clip_pairs / (clip_pairs + (ONE + LESS) + (ONE + ONE))  # × friend, and the labelled clip × name and what
+    single_words = [(E + ONE) / (E + ONE + ONE + LESS), (LESS + ONE) / (LESS + ONE + ONE + LESS)]
     expected = {
         "appendix": [friend_clip, friend_word, *clips, *words],
         "section": [friend_clip, friend_word, both],
-        "figure": [friend_clip, friend_word, *each, *words],
+        "figure": [friend_clip, friend_word, *single_words, *words],
     }
     for bags, shares in expected.items():
         mean = sum(-math.log(share) for share in shares) / len(shares)
@@ -249,9 +249,9 @@ def slow_sets(batch: Batch, temperature: float, bags: Bags) -> float:
     terms: list[float] = []
 
     def add(positive: list[tuple[int, int]], negative: list[tuple[int, int]]) -> None:
-        top, rest = (sum(e[r][c] for r, c in set(pairs)) for pairs in (positive, negative))
+        top, others = (sum(e[r][c] for r, c in set(pairs)) for pairs in (positive, negative))
         if positive:
-            terms.append(math.log(top + rest) - math.log(top))
+            terms.append(math.log(top + others) - math.log(top))
 
     def cannot(r: int, c: int) -> bool:
         if labels[r] >= 0:
@@ -260,21 +260,21 @@ def slow_sets(batch: Batch, temperature: float, bags: Bags) -> float:
 
     behind = {item: {word for other, word, fore in looked_up if other == item and not fore} for item in set(items)}
     for r in (row for row in rows if labels[row] >= 0):  # (i)
-        own = [(r, c) for c in columns if words[c] == labels[r]]
-        add(own, [(r, c) for c in columns if words[c] != labels[r]])
+        positives = [(r, c) for c in columns if words[c] == labels[r]]
+        add(positives, [(r, c) for c in columns if words[c] != labels[r]])
     for word in sorted({label for label in labels if label >= 0}):  # (ii)
         of_word = [c for c in columns if words[c] == word]
         fore = [(r, c) for r in rows if labels[r] == word for c in of_word]
         out = [r for r in rows if labels[r] != word and not (labels[r] < 0 and word in behind[items[r]])]
         add(fore, [(r, c) for r in out for c in of_word])
-    for item, known in behind.items():
+    for item, background_words in behind.items():
         own_rows = [r for r in rows if items[r] == item and labels[r] < 0]
-        strange = [(r, c) for r in own_rows for c in columns if words[c] not in known]
+        strange = [(r, c) for r in own_rows for c in columns if words[c] not in background_words]
         if bags == "section":
-            excluded = [(r, c) for r in rows for c in columns if words[c] in known and cannot(r, c)]
-            add([(r, c) for r in own_rows for c in columns if words[c] in known], strange + excluded)
+            excluded = [(r, c) for r in rows for c in columns if words[c] in background_words and cannot(r, c)]
+            add([(r, c) for r in own_rows for c in columns if words[c] in background_words], strange + excluded)
         else:
-            for word in known:
+            for word in background_words:
                 add([(r, c) for r in own_rows for c in columns if words[c] == word], strange)
     if bags == "figure":
         for word in sorted(set(words)):  # (iv)
@@ -326,8 +326,8 @@ def test_half_precision_of_what_is_around_it_changes_nothing(bags: Bags, half: t
     batch = replace(plain, clips=plain.clips.to(half), exemplars=plain.exemplars.to(half))
     exact = replace(plain, clips=batch.clips.double(), exemplars=batch.exemplars.double())
     with torch.autocast("cpu", half):
-        found = watch_read_lookup(batch, 0.07, bags)
-    assert found.item() == pytest.approx(watch_read_lookup(exact, 0.07, bags).item(), rel=1e-4)
+        loss = watch_read_lookup(batch, 0.07, bags)
+    assert loss.item() == pytest.approx(watch_read_lookup(exact, 0.07, bags).item(), rel=1e-4)
 
 
 @pytest.mark.parametrize("bags", get_args(Bags))
@@ -388,8 +388,8 @@ def test_classification_is_cross_entropy() -> None:
 def test_bags_are_summed_by_word_and_empty_ones_left_out() -> None:
     values = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert by_word(values, torch.tensor([0, 1, 0]), 3).tolist() == [[4, 2, 0], [10, 5, 0]]
-    found = mil_nce(torch.tensor([1.0, 2.0, 0.0]), torch.tensor([2.0, 8.0, 5.0]))
-    assert found.item() == pytest.approx((math.log(2) + math.log(4)) / 2)
+    loss = mil_nce(torch.tensor([1.0, 2.0, 0.0]), torch.tensor([2.0, 8.0, 5.0]))
+    assert loss.item() == pytest.approx((math.log(2) + math.log(4)) / 2)
     assert mil_nce(torch.zeros(2), torch.ones(2)).item() == 0
 
 

@@ -57,9 +57,9 @@ def test_as_wide_as_theory_says() -> None:
 
 
 def test_blocks_do_not_change_how_many_draws_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = bootstrap_ratio(np.arange(9.0), np.ones(9))
+    expected = bootstrap_ratio(np.arange(9.0), np.ones(9))
     monkeypatch.setattr(bootstrap, "_BLOCK", 70)
-    assert bootstrap_ratio(np.arange(9.0), np.ones(9)) == whole
+    assert bootstrap_ratio(np.arange(9.0), np.ones(9)) == expected
 
 
 def test_one_group_knows_no_doubt_and_none_knows_nothing() -> None:

@@ -52,9 +52,9 @@ def slow_hits(spottings: list[Spotting], truths: list[TrueSign]) -> list[tuple[s
 def slow_average_precision(hits: list[tuple[float, bool]], truths: int) -> float:
     points = []
     for threshold in {score for score, _ in hits}:
-        kept = [right for score, right in hits if score >= threshold]
-        points.append((sum(kept), sum(kept) / len(kept)))
-    return sum(max((p for n, p in points if n >= wanted), default=0.0) for wanted in range(1, truths + 1)) / truths
+        above = [right for score, right in hits if score >= threshold]
+        points.append((sum(above), sum(above) / len(above)))
+    return sum(max((p for n, p in points if n >= needed), default=0.0) for needed in range(1, truths + 1)) / truths
 
 
 @settings(max_examples=150)
@@ -69,8 +69,8 @@ def test_as_if_counted_plainly(spottings: list[Spotting], truths: list[TrueSign]
     assert detection.average_precision() == pytest.approx(expected)
     assert detection.hours == 1.0
     point = detection.curve().at(0.7)
-    kept = [right for _, score, right in hits if score >= 0.7]
-    assert (point.found, point.false_alarms) == (sum(kept), len(kept) - sum(kept))
+    above = [right for _, score, right in hits if score >= 0.7]
+    assert (point.found, point.false_alarms) == (sum(above), len(above) - sum(above))
     assert detection.curve("apple").truths == sum(truth.word == "apple" for truth in truths)
 
 
@@ -93,8 +93,8 @@ def test_a_sign_of_another_word_or_video_is_not_found() -> None:
 
 
 def test_spans_are_measured() -> None:
-    found = detect([spotting("apple", "one", 1.2, 0.9)], [sign("apple", "one", 1.0)], VIDEOS)
-    assert found.curve().at(0.0).overlap == pytest.approx(0.8)
+    detection = detect([spotting("apple", "one", 1.2, 0.9)], [sign("apple", "one", 1.0)], VIDEOS)
+    assert detection.curve().at(0.0).overlap == pytest.approx(0.8)
 
 
 def test_nothing_is_nan() -> None:
@@ -131,15 +131,15 @@ def curve_of(hits: Hits, truths: int, hours: float = 0.5) -> DetectionCurve:
 
 @given(HITS, st.integers(0, 4), st.sampled_from([0.0, 0.1, 0.3, 0.4, 0.9, 1.0]))
 def test_one_threshold_counted_plainly(hits: Hits, missed: int, threshold: float) -> None:
-    truths = sum(found for _, found, _ in hits) + missed
+    truths = sum(right for _, right, _ in hits) + missed
     point = curve_of(hits, truths).at(threshold)
-    kept = [hit for hit in hits if hit[0] >= threshold]
-    found = [hit for hit in kept if hit[1]]
-    assert (point.found, point.false_alarms) == (len(found), len(kept) - len(found))
-    assert point.false_alarms_per_hour == (len(kept) - len(found)) / 0.5
-    assert math.isnan(point.precision) if not kept else point.precision == len(found) / len(kept)
-    assert math.isnan(point.recall) if not truths else point.recall == len(found) / truths
-    assert point.overlap == pytest.approx(sum(hit[2] for hit in found))
+    above = [hit for hit in hits if hit[0] >= threshold]
+    right = [hit for hit in above if hit[1]]
+    assert (point.found, point.false_alarms) == (len(right), len(above) - len(right))
+    assert point.false_alarms_per_hour == (len(above) - len(right)) / 0.5
+    assert math.isnan(point.precision) if not above else point.precision == len(right) / len(above)
+    assert math.isnan(point.recall) if not truths else point.recall == len(right) / truths
+    assert point.overlap == pytest.approx(sum(hit[2] for hit in right))
 
 
 @given(HITS, st.randoms(use_true_random=False))
@@ -179,14 +179,14 @@ SEGMENTS = st.lists(
 
 def slow_match(spottings: list[Spotting], truths: list[Segment]) -> list[Segment | None]:
     free = sorted(truths)
-    found: list[Segment | None] = []
+    matches: list[Segment | None] = []
     for one in spottings:
         allowed = [sign for sign in free if sign.start - 0.2 - 1e-6 <= one.time <= sign.end + 0.2 + 1e-6]
         allowed.sort(key=lambda sign: (-one.segment.iou(sign), abs(one.time - sign.middle), sign))
         if allowed:
             free.remove(allowed[0])
-        found.append(allowed[0] if allowed else None)
-    return found
+        matches.append(allowed[0] if allowed else None)
+    return matches
 
 
 @settings(max_examples=200)

@@ -57,9 +57,9 @@ def slow_clip(word: str, label: float, similarity, times, words: list[str]) -> t
         matches.append((-max(column), correct))
     matches.sort()  # False before True: a tie goes against us
     precisions = []
-    for place, (_, correct) in enumerate(matches, start=1):
+    for rank, (_, correct) in enumerate(matches, start=1):
         if correct:
-            precisions.append((len(precisions) + 1) / place)
+            precisions.append((len(precisions) + 1) / rank)
     return sum(precisions) / words.count(word), any(correct for _, correct in matches[:2])
 
 

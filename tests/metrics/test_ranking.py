@@ -17,15 +17,15 @@ ANSWERS = st.lists(st.tuples(COARSE, st.booleans()), min_size=1, max_size=30)
 def slow_ranks(answers: list[tuple[float, bool]]) -> list[int]:
     """Best first, wrong before right among equals, counted from 1."""
     ordered = sorted(answers, key=lambda answer: (-answer[0], answer[1]))
-    return [place for place, (_, right) in enumerate(ordered, start=1) if right]
+    return [rank for rank, (_, right) in enumerate(ordered, start=1) if right]
 
 
 def slow_average_precision(answers: list[tuple[float, bool]], relevant: int) -> float:
     ordered = sorted(answers, key=lambda answer: (-answer[0], answer[1]))
     total = 0.0
-    for place in range(1, len(ordered) + 1):
-        if ordered[place - 1][1]:
-            total += sum(right for _, right in ordered[:place]) / place
+    for rank in range(1, len(ordered) + 1):
+        if ordered[rank - 1][1]:
+            total += sum(right for _, right in ordered[:rank]) / rank
     return total / relevant
 
 

@@ -107,7 +107,7 @@ def landmark_features() -> Callable[..., Tensor]:
     def make(videos: int, frames: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
         source = torch.Generator().manual_seed(seed)
         points = torch.randn(videos, frames, 69, 3, generator=source, dtype=torch.float64)
-        seen = (torch.rand(videos, frames, 69, 1, generator=source) > 0.1).to(torch.float64)
-        return torch.cat([points * seen, seen], dim=-1).to(dtype)
+        observed = (torch.rand(videos, frames, 69, 1, generator=source) > 0.1).to(torch.float64)
+        return torch.cat([points * observed, observed], dim=-1).to(dtype)
 
     return make

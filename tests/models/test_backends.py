@@ -33,13 +33,13 @@ def frames():
 def trunk(frames):
     """Random weights, and batch norms that know what passes through them, so that signals live to the last layer."""
     torch.manual_seed(0)
-    made = I3D(I3DOptions(image_size=SIDE, width=0.1))
-    for unit in made.modules():
+    network = I3D(I3DOptions(image_size=SIDE, width=0.1))
+    for unit in network.modules():
         if isinstance(unit, nn.BatchNorm3d):
             unit.momentum = 1.0
     with torch.no_grad():
-        made.train()(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8, 16, 24)]))
-    return made.eval()
+        network.train()(torch.stack([frames[at : at + 16].transpose(0, 1) for at in (0, 8, 16, 24)]))
+    return network.eval()
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def compiled_models(monkeypatch):
     """The models that OpenVINO compiles within a test."""
     models = []
 
-    def compile_and_keep(*given, **settings):
-        models.append(openvino.compile_model(*given, **settings))
+    def compile_and_keep(*arguments, **settings):
+        models.append(openvino.compile_model(*arguments, **settings))
         return models[-1]
 
     monkeypatch.setattr(backends, "compile_model", compile_and_keep)
@@ -87,11 +87,11 @@ def test_a_backend_gives_the_features_of_the_plain_network(trunk, frames, how, l
         need("openvino")
     starts = STARTS[:6] if how == "openvino" else STARTS  # every shape is compiled, for seconds
     expected = plain(trunk, frames)[: len(starts)]
-    found = embedded(trunk, frames, starts, Backend(how=how))
-    assert found.dtype == torch.float32
-    assert found.shape == expected.shape
-    assert float((found * expected).sum(dim=1).min()) > least
-    assert float((found[0] - found[-1]).abs().max()) > 0.01  # windows differ: the comparison says something
+    features = embedded(trunk, frames, starts, Backend(how=how))
+    assert features.dtype == torch.float32
+    assert features.shape == expected.shape
+    assert float((features * expected).sum(dim=1).min()) > least
+    assert float((features[0] - features[-1]).abs().max()) > 0.01  # windows differ: the comparison says something
 
 
 @pytest.mark.parametrize("how", ["openvino", "openvino-bf16", "openvino-int8"])

@@ -81,8 +81,8 @@ def test_clips_of_both_domains_are_each_normalised_as_their_own(network):
     with torch.no_grad():
         network[1].norms["dictionary"].bias.add_(100.0)
     clips, dictionary = torch.randn(4, 2), torch.tensor([True, False, False, True])
-    seen = features_by_domain(network, clips, dictionary)
-    assert (seen[dictionary] > 50).all()
-    assert (seen[~dictionary] < 50).all()
-    assert torch.equal(seen[~dictionary], network(clips[~dictionary]))
+    features = features_by_domain(network, clips, dictionary)
+    assert (features[dictionary] > 50).all()
+    assert (features[~dictionary] < 50).all()
+    assert torch.equal(features[~dictionary], network(clips[~dictionary]))
     assert torch.equal(features_by_domain(network, clips, torch.zeros(4, dtype=torch.bool)), network(clips))

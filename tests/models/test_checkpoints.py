@@ -224,8 +224,8 @@ def test_the_card_stands_beside_the_weights_and_in_them(tmp_path, encoder):
 def test_a_card_of_other_weights_or_a_broken_one_is_refused(tmp_path, encoder, change):
     save_encoder(encoder, tmp_path / "small.safetensors")
     card = tmp_path / "small.json"
-    whole = json.loads(card.read_text())
-    card.write_text(change if isinstance(change, str) else json.dumps({**whole, **change}))
+    original = json.loads(card.read_text())
+    card.write_text(change if isinstance(change, str) else json.dumps({**original, **change}))
     with pytest.raises(CheckpointError, match=r"small\.safetensors"):
         load_encoder(tmp_path / "small.safetensors")
 
@@ -455,7 +455,7 @@ def test_a_torchscript_archive_is_refused_without_running(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"state_dict": {}}, "no state dict"),
         ([torch.ones(1)], "list"),
@@ -465,9 +465,9 @@ def test_a_torchscript_archive_is_refused_without_running(tmp_path):
         ({"epoch": 3}, "such as 'epoch'"),
     ],
 )
-def test_a_file_without_a_state_dict_says_what_it_holds(tmp_path, content, said):
+def test_a_file_without_a_state_dict_says_what_it_holds(tmp_path, content, message):
     torch.save(content, tmp_path / "w.pt")
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=message):
         read_weights(tmp_path / "w.pt")
 
 

@@ -44,10 +44,10 @@ def test_a_damaged_note_is_no_note(tmp_path: Path, damage: str) -> None:
     path, cache = weights(tmp_path), tmp_path / "cache"
     first = open_encoder(path, cache)
     (note,) = (cache / "encoders").iterdir()
-    whole = note.read_text()
+    text = note.read_text()
     note.write_text(damage)
     assert open_encoder(path, cache).hash == first.hash
-    assert note.read_text() == whole
+    assert note.read_text() == text
 
 
 def test_other_weights_under_the_same_name_are_not_taken_for_those_noted(tmp_path: Path) -> None:
@@ -55,10 +55,10 @@ def test_other_weights_under_the_same_name_are_not_taken_for_those_noted(tmp_pat
     first = open_encoder(weights(tmp_path), cache)
     second = open_encoder(weights(tmp_path, seed=1), cache)
     assert second.hash != first.hash
-    known = open_encoder(tmp_path / "small.safetensors", cache)
+    noted = open_encoder(tmp_path / "small.safetensors", cache)
     weights(tmp_path, seed=2)  # replaced while the encoder is in use
     with pytest.raises(CheckpointError):
-        _ = known.module
+        _ = noted.module
 
 
 def test_a_card_of_other_weights_is_refused_as_ever(tmp_path: Path) -> None:

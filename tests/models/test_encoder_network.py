@@ -81,10 +81,10 @@ def test_windows_of_a_video_are_those_of_its_clips(case):
     video = clips.movedim(encoder.module.trunk.time_axis, 1).flatten(0, 1)  # both clips, one after the other
     starts = [0, 3, 16]
     with torch.inference_mode():
-        found = encoder.module.window_features("dictionary")(video, starts)
+        features = encoder.module.window_features("dictionary")(video, starts)
         cut = torch.stack([video[start : start + 16] for start in starts]).movedim(1, encoder.module.trunk.time_axis)
         expected = encoder.module.features(cut, "dictionary")
-    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(features, expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["i3d-domains", "landmark-batch-norm"])

@@ -19,22 +19,22 @@ def signing(frames: int, seed: int = 0) -> Tensor:
 @pytest.fixture
 def coder() -> FrameCoder:
     torch.manual_seed(1)
-    made = FrameCoder(CoderOptions(codes=12, width=16, embedding=8)).eval()
-    torch.nn.init.normal_(made.last.weight, std=0.3)
-    return made
+    network = FrameCoder(CoderOptions(codes=12, width=16, embedding=8)).eval()
+    torch.nn.init.normal_(network.last.weight, std=0.3)
+    return network
 
 
 def test_a_code_depends_on_its_context_alone(coder: FrameCoder) -> None:
     x = signing(80)
-    whole = coder.codes_of(x)[0]
+    codes = coder.codes_of(x)[0]
     reach = coder.code_reach
     assert reach == 8
-    assert len(whole) == 80 - 2 * reach
+    assert len(codes) == 80 - 2 * reach
     part = coder.codes_of(x[:, 20:60])[0]
-    assert torch.allclose(part, whole[20 : 60 - 2 * reach], atol=1e-4)
+    assert torch.allclose(part, codes[20 : 60 - 2 * reach], atol=1e-4)
     changed = x.clone()
     changed[:, 60:] += 1
-    assert torch.allclose(coder.codes_of(changed)[0, : 60 - 2 * reach], whole[: 60 - 2 * reach], atol=1e-4)
+    assert torch.allclose(coder.codes_of(changed)[0, : 60 - 2 * reach], codes[: 60 - 2 * reach], atol=1e-4)
 
 
 def test_learning_starts_from_plain_geometry() -> None:
@@ -63,9 +63,9 @@ def test_windows_are_pooled_as_signs_are(coder: FrameCoder) -> None:
     for number in (0, 4, 9):
         clip = x[:, number : number + coder.frames]
         assert torch.allclose(coder(clip)[0], windows[number], atol=1e-4)
-        taken = coder.codes_of(clip)[0, :: coder.options.spacing]
-        assert len(taken) == SIGN_FRAMES
-        assert torch.allclose(coder.pooled(taken), windows[number], atol=1e-4)
+        codes = coder.codes_of(clip)[0, :: coder.options.spacing]
+        assert len(codes) == SIGN_FRAMES
+        assert torch.allclose(coder.pooled(codes), windows[number], atol=1e-4)
 
 
 def test_stretching_interpolates() -> None:

@@ -73,8 +73,8 @@ def assert_alike(features, expected):
 def pad(x, kernel, stride):
     """Zeros around each axis, half before and the larger half after, by the rule the public code uses."""
     for axis in (2, 3, 4):
-        rest = x.shape[axis] % stride[axis - 2]
-        total = max(kernel[axis - 2] - (rest if rest else stride[axis - 2]), 0)
+        remainder = x.shape[axis] % stride[axis - 2]
+        total = max(kernel[axis - 2] - (remainder if remainder else stride[axis - 2]), 0)
         sides = [(total // 2, total - total // 2) if a == axis else (0, 0) for a in (4, 3, 2)]
         x = F.pad(x, [count for side in sides for count in side])
     return x

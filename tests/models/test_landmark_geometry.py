@@ -74,10 +74,10 @@ def test_an_unseen_hand_says_nothing(landmark_features):
 
 
 def test_places_relate_only_points_that_are_seen():
-    seen, unseen = torch.tensor([1.0, 2.0, 3.0, 1.0]), torch.zeros(4)
-    assert geometry.offset(seen, torch.tensor([0.5, 1.0, 1.0, 1.0])).tolist() == [0.5, 1.0, 2.0]
-    assert geometry.offset(seen, unseen).tolist() == [0.0, 0.0, 0.0]
-    mean = geometry.mean_point(torch.stack([seen, unseen, torch.tensor([3.0, 2.0, 1.0, 1.0])]))
+    observed, missing = torch.tensor([1.0, 2.0, 3.0, 1.0]), torch.zeros(4)
+    assert geometry.offset(observed, torch.tensor([0.5, 1.0, 1.0, 1.0])).tolist() == [0.5, 1.0, 2.0]
+    assert geometry.offset(observed, missing).tolist() == [0.0, 0.0, 0.0]
+    mean = geometry.mean_point(torch.stack([observed, missing, torch.tensor([3.0, 2.0, 1.0, 1.0])]))
     assert mean.tolist() == [2.0, 2.0, 2.0, 1.0]
 
 
@@ -136,7 +136,7 @@ def test_the_shape_of_a_raised_hand_does_not_depend_on_its_size(landmark_feature
     larger = x.clone()
     wrist = x[..., geometry.RIGHT_HAND, :3][..., :1, :]
     larger[..., geometry.RIGHT_HAND, :3] = wrist + 1.7 * (x[..., geometry.RIGHT_HAND, :3] - wrist)
-    small, large = (geometry.raised_hands(each).chunk(2, dim=-1)[1][..., :134] for each in (x, larger))
+    small, large = (geometry.raised_hands(points).chunk(2, dim=-1)[1][..., :134] for points in (x, larger))
     torch.testing.assert_close(large, small, atol=1e-6, rtol=1e-6)
 
 
@@ -172,10 +172,10 @@ def test_nothing_is_near_what_is_not_seen(landmark_features):
 def test_heading_is_the_direction_of_a_raised_wrist_and_knows_no_size(landmark_features):
     x = landmark_features(1, 9, dtype=torch.float64)
     x[..., 3] = 1
-    place = torch.tensor(
+    path = torch.tensor(
         [[0.0, 0.3], [0.2, 0.3], [0.4, 0.3], [0.6, 0.3], [0.6, 0.3], [0.6, 0.3], [0.6, 0.3], [0.6, 0.1]]
     )
-    x[0, :8, geometry.RIGHT_WRIST, :2] = place.double()
+    x[0, :8, geometry.RIGHT_WRIST, :2] = path.double()
     x[..., geometry.LEFT_WRIST, 1] = 2.0  # rests
     x[0, 8, geometry.RIGHT_WRIST] = 0  # is not seen
     left, right = (geometry.heading(x)[0] / 0.4).chunk(2, dim=-1)
@@ -187,6 +187,6 @@ def test_heading_is_the_direction_of_a_raised_wrist_and_knows_no_size(landmark_f
     assert right[5, 1] == pytest.approx(-0.2 / 0.25, abs=1e-3)  # up
     assert (right[6, :2] == 0).all()  # from a wrist to nothing there is no direction
     slow = x.clone()
-    slow[0, :8, geometry.RIGHT_WRIST, :2] = (0.5 * place).double()
+    slow[0, :8, geometry.RIGHT_WRIST, :2] = (0.5 * path).double()
     half = 0.2 / (0.2 + 0.05)
     assert (geometry.heading(slow) / 0.4)[0, 0, 3] == pytest.approx(half, abs=1e-3)

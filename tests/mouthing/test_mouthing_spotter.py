@@ -46,9 +46,9 @@ def lips() -> LipTrack:
 
 
 def test_candidates_are_padded_subtitles_with_the_words_in_any_form():
-    shown = [Subtitle(1.0, 3.0, "She was walking to town."), Subtitle(20.0, 22.0, "Nothing here.")]
-    assert find_candidates(shown, ["walk", "apple"], 4.0) == [MentionWindow(Segment(0.0, 7.0), ("walk",))]
-    every = find_candidates(shown, None, 2.0)
+    subtitles = [Subtitle(1.0, 3.0, "She was walking to town."), Subtitle(20.0, 22.0, "Nothing here.")]
+    assert find_candidates(subtitles, ["walk", "apple"], 4.0) == [MentionWindow(Segment(0.0, 7.0), ("walk",))]
+    every = find_candidates(subtitles, None, 2.0)
     assert every[0].words == ("was", "walking", "town")  # the others show too little
     assert every[1].window == Segment(18.0, 24.0)
 
@@ -75,9 +75,9 @@ def test_subtitles_of_another_language_are_doubted():
 
 
 def test_words_that_no_dictionary_knows_are_doubted():
-    said = doubt_words(["apple", "Straße", "ice cream", "brœd", "tøj", "grød"], "en-GB")
-    assert said is not None
-    assert said.startswith("no English dictionary knows 'Straße', 'brœd', 'tøj' …: how it is said is guessed")
+    message = doubt_words(["apple", "Straße", "ice cream", "brœd", "tøj", "grød"], "en-GB")
+    assert message is not None
+    assert message.startswith("no English dictionary knows 'Straße', 'brœd', 'tøj' …: how it is said is guessed")
     assert doubt_words(["Straße"], "de") is None
     assert doubt_words(["apple", "ice-cream"], "en") is None
     assert doubt_words([], "en") is None
@@ -98,9 +98,9 @@ def test_a_label_is_the_best_place_of_its_window(spotter, lips):
 
 def test_a_place_that_two_windows_show_is_one_label(spotter, lips):
     windows = [MentionWindow(Segment(4.0, 14.0), ("apple",)), MentionWindow(Segment(4.0, 14.0), ("apple", "moon"))]
-    found = spotter.search(lips, windows, "v.mp4", least=0.0)
-    assert sorted(label.word for label in found.labels) == ["apple", "moon"]
-    assert found.queries == 3
+    result = spotter.search(lips, windows, "v.mp4", least=0.0)
+    assert sorted(label.word for label in result.labels) == ["apple", "moon"]
+    assert result.queries == 3
 
 
 def test_words_do_not_depend_on_the_words_beside_them(spotter, lips):
@@ -110,15 +110,15 @@ def test_words_do_not_depend_on_the_words_beside_them(spotter, lips):
 
 def test_hidden_lips_give_no_label(spotter, lips):
     hidden = LipTrack(np.zeros_like(lips.values))
-    found = spotter.search(hidden, [MentionWindow(Segment(0.0, 10.0), ("apple",))], "v.mp4", least=0.0)
-    assert (found.labels, found.hidden) == ((), 1)
+    result = spotter.search(hidden, [MentionWindow(Segment(0.0, 10.0), ("apple",))], "v.mp4", least=0.0)
+    assert (result.labels, result.hidden) == ((), 1)
 
 
 def test_a_word_that_cannot_be_asked_has_a_reason(spotter, lips):
-    found = spotter.search(lips, [MentionWindow(Segment(0.0, 10.0), ("a", "apple"))], "v.mp4", least=0.0)
-    assert [label.word for label in found.labels] == ["apple"]
-    assert len(found.unasked) == 1
-    assert "one mouth shape" in found.unasked[0]
+    result = spotter.search(lips, [MentionWindow(Segment(0.0, 10.0), ("a", "apple"))], "v.mp4", least=0.0)
+    assert [label.word for label in result.labels] == ["apple"]
+    assert len(result.unasked) == 1
+    assert "one mouth shape" in result.unasked[0]
 
 
 def test_windows_beyond_the_video_are_skipped(spotter, lips):
@@ -165,7 +165,7 @@ APPLE = Spotting("apple", "v.mp4", 5.0, 4.8, 5.2, 0.9)
 
 
 def marks(*mouthings: Label) -> list[float | None]:
-    return [each.mouthed for each in mark_mouthed([APPLE], mouthings)]
+    return [spotting.mouthed for spotting in mark_mouthed([APPLE], mouthings)]
 
 
 def test_the_same_word_at_the_same_place_agrees():

@@ -20,19 +20,19 @@ def mouth(*shapes: tuple[str, float, int], count: int = 250, start: int = 100) -
     """Lips at rest that take shapes of some frames one after the other."""
     values = np.zeros((count, CHANNELS), np.float32)
     values[:, -2] = 1
-    place = start
+    at = start
     for name, value, frames in shapes:
-        values[place : place + frames, SHAPES.index(name)] = value
-        place += frames
+        values[at : at + frames, SHAPES.index(name)] = value
+        at += frames
     return LipTrack(values)
 
 
 def test_a_word_is_found_where_its_shapes_follow_each_other(spotter):
     """Lips pressed, then opened wide: "pa" ends there; backwards it is less sure, and at rest least."""
-    said = mouth(("upper_lip", -1.0, 4), ("opening", 3.0, 4))
+    forwards = mouth(("upper_lip", -1.0, 4), ("opening", 3.0, 4))
     backwards = mouth(("opening", 3.0, 4), ("upper_lip", -1.0, 4))
     window = MentionWindow(Segment(0.0, 9.9), ("pa",))
-    (label,) = spotter.search(said, [window], "v", least=0.0).labels
+    (label,) = spotter.search(forwards, [window], "v", least=0.0).labels
     (other,) = spotter.search(backwards, [window], "v", least=0.0).labels
     (still,) = spotter.search(mouth(), [window], "v", least=0.0).labels
     assert label.time == pytest.approx((100 + 8) / 25, abs=0.09)
@@ -40,9 +40,9 @@ def test_a_word_is_found_where_its_shapes_follow_each_other(spotter):
 
 
 def test_larger_movements_of_a_clearer_speaker_are_the_same(spotter):
-    said = mouth(("upper_lip", -1.0, 4), ("opening", 3.0, 4))
-    twice = LipTrack(said.values * np.array([2.0] * len(SHAPES) + [1.0, 1.0], np.float32))
-    assert np.allclose(spotter.curves(said, ["pa"]), spotter.curves(twice, ["pa"]), atol=1e-5)
+    lips = mouth(("upper_lip", -1.0, 4), ("opening", 3.0, 4))
+    twice = LipTrack(lips.values * np.array([2.0] * len(SHAPES) + [1.0, 1.0], np.float32))
+    assert np.allclose(spotter.curves(lips, ["pa"]), spotter.curves(twice, ["pa"]), atol=1e-5)
 
 
 def test_words_do_not_depend_on_the_words_beside_them_nor_on_hidden_lips(spotter):

@@ -18,13 +18,13 @@ FOLDER = Path(checkpoints.__file__).parent / "weights"
 
 
 def test_weights_are_small_and_their_card_says_where_they_come_from():
-    said = {
+    remarks = {
         "mouthing-video": "no real face",
         "mouthing-templates": "Nothing was learned",
         "mouthing-synthetic": "no real face",
     }
-    assert checkpoints.shipped() == sorted(said)
-    for name, data in said.items():
+    assert checkpoints.shipped() == sorted(remarks)
+    for name, data in remarks.items():
         path = FOLDER / f"{name}.safetensors"
         assert path.stat().st_size < 3e6
         card = json.loads(path.with_suffix(".json").read_text())
@@ -59,13 +59,13 @@ def test_only_landmarks_that_nobody_filmed_have_another_spotter_than_films(tmp_p
 def clips():
     """Unseen words of four unseen signers."""
     options = LipsOptions(test=4, seconds=20.0, seed=4321)
-    made = [make_clip(options, "test", number) for number in range(4)]
+    recorded = [make_clip(options, "test", number) for number in range(4)]
     return [
         LipClip(
             follow_lips([clip.landmarks]),
             tuple(MouthingTruth("", word.word, word.segment.start, word.segment.end) for word in clip.words),
         )
-        for clip in made
+        for clip in recorded
     ]
 
 
@@ -82,20 +82,20 @@ def test_lips_as_in_video_are_read_better_by_the_spotter_for_video(clips):
 
 
 @pytest.fixture(scope="module")
-def asked(clips):
+def answered(clips):
     """Whether each word is mouthed, probabilities and answers."""
     trials = draw_trials(clips, read_vocabulary(unseen=True), 0, per_clip=30)
     answers = answer(MouthingSpotter(checkpoints.load_mouthing()), clips, trials)
     return np.array([bool(trial.ends) for trial in trials]), answers.sure, answers
 
 
-def test_mouthed_words_are_more_probable(asked):
-    mouthed, sure, answers = asked
+def test_mouthed_words_are_more_probable(answered):
+    mouthed, sure, answers = answered
     better = (sure[mouthed][:, None] > sure[~mouthed]).mean()  # the area under the curve of detection
     assert better > 0.7
     assert answers.right[mouthed].mean() > 0.4
 
 
-def test_probabilities_mean_what_they_say(asked):
-    _, sure, answers = asked
+def test_probabilities_mean_what_they_say(answered):
+    _, sure, answers = answered
     assert abs(sure.mean() - answers.right.mean()) < 0.15

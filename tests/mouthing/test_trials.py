@@ -50,9 +50,9 @@ def test_wrong_words_are_no_part_of_what_is_mouthed(vocabulary):
     wrong, random = WrongWords(vocabulary), np.random.default_rng(0)
     mouthed = [vocabulary.visemes[vocabulary.words[0]]]
     for _ in range(50):
-        drawn = vocabulary.visemes[wrong.draw(mouthed, 1.0, random)]
-        assert not holds(mouthed[0], drawn)
-        assert drawn[:2] == mouthed[0][:2] or drawn[-2:] == mouthed[0][-2:]
+        visemes = vocabulary.visemes[wrong.draw(mouthed, 1.0, random)]
+        assert not holds(mouthed[0], visemes)
+        assert visemes[:2] == mouthed[0][:2] or visemes[-2:] == mouthed[0][-2:]
     assert holds(("a", "b", "c"), ("b", "c"))
     assert not holds(("a", "b", "c"), ("a", "c"))
 
@@ -66,10 +66,10 @@ def test_an_answer_is_what_a_search_of_the_same_window_labels(random_spotter, li
     """The label of `search` is the answer, in the times of the clip."""
     lips = replace(lip_clips[0].lips, start=2.0)
     trial = Trial(0, 2.6, "elephant", (7.0,), 1.0)
-    found = random_spotter.search(lips, [MentionWindow(Segment(2.6, 2.6 + WINDOW), ("elephant",))], "v", least=0.0)
+    result = random_spotter.search(lips, [MentionWindow(Segment(2.6, 2.6 + WINDOW), ("elephant",))], "v", least=0.0)
     answers = answer(random_spotter, [replace(lip_clips[0], lips=lips)], [trial])
-    assert answers.sure.tolist() == [found.labels[0].confidence]
-    assert answers.late.tolist() == [pytest.approx(found.labels[0].time - 7.0)]
+    assert answers.sure.tolist() == [result.labels[0].confidence]
+    assert answers.late.tolist() == [pytest.approx(result.labels[0].time - 7.0)]
     assert answers.searched.tolist() == [pytest.approx(WINDOW)]
 
 

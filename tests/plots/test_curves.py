@@ -11,9 +11,9 @@ from signspot.types import Segment
 
 
 def test_words_that_were_found_come_first(view: View) -> None:
-    shown, left_out = panels(view)
-    assert [panel.word for panel in shown] == ["apple", "pear"]
-    assert [len(panel.curves) for panel in shown] == [2, 1]
+    drawn_panels, left_out = panels(view)
+    assert [panel.word for panel in drawn_panels] == ["apple", "pear"]
+    assert [len(panel.curves) for panel in drawn_panels] == [2, 1]
     assert left_out == []
     assert panels(view, 1)[1] == ["pear"]
 
@@ -32,9 +32,9 @@ def test_an_exemplar_keeps_its_colour(view: View) -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.integers(2, 50))
 def test_thinning_keeps_the_peak_the_trough_and_the_ends(scores: list[float], most: int) -> None:
     curve = Curve("w", "e", np.arange(len(scores), dtype=float), np.array(scores))
-    times, kept = thinned(curve, most)
-    assert kept.max() == max(scores)
-    assert kept.min() == min(scores)
+    times, values = thinned(curve, most)
+    assert values.max() == max(scores)
+    assert values.min() == min(scores)
     assert (times[0], times[-1]) == (0, len(scores) - 1)
     assert len(times) <= most + 2
     assert (np.diff(times) > 0).all()
@@ -62,7 +62,7 @@ def test_small_things(view: View) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "longest", "shown"),
+    ("names", "longest", "shortened"),
     [
         (["apple-1", "apple-2"], 10, ["apple-1", "apple-2"]),
         (["apple-signer-1", "apple-signer-2"], 10, ["…1", "…2"]),
@@ -72,8 +72,8 @@ def test_small_things(view: View) -> None:
         ([], 8, []),
     ],
 )
-def test_names_keep_their_telling_part(names: list[str], longest: int, shown: list[str]) -> None:
-    assert telling(names, longest) == shown
+def test_names_keep_their_telling_part(names: list[str], longest: int, shortened: list[str]) -> None:
+    assert telling(names, longest) == shortened
 
 
 @given(st.lists(st.text(max_size=60), max_size=5), st.integers(4, 40))

@@ -11,8 +11,8 @@ from signspot.plots.plot import lettering, text_image
 
 
 def test_letters_without_a_font_become_boxes_and_others_stay() -> None:
-    drawn, fonts = lettering("naïve жест \U000f0000")
-    assert drawn == "naïve жест \N{WHITE SQUARE}"
+    text, fonts = lettering("naïve жест \U000f0000")
+    assert text == "naïve жест \N{WHITE SQUARE}"
     assert fonts["family"][0] == "DejaVu Sans"
     assert fonts["parse_math"] is False
 

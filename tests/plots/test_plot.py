@@ -117,8 +117,8 @@ def test_no_two_ticks_say_the_same_and_each_says_its_time(view: View, seconds: f
     assert len(labels) == sum(0 <= tick <= seconds for tick in axis.get_majorticklocs())
     assert 3 <= len(labels) <= 12
     for text, tick in labels.items():
-        *hours, minutes, rest = text.split(":")
-        time = float(rest) + 60 * int(minutes) + sum(3600 * int(hour) for hour in hours)
+        *hours, minutes, remainder = text.split(":")
+        time = float(remainder) + 60 * int(minutes) + sum(3600 * int(hour) for hour in hours)
         assert time == pytest.approx(tick, abs=1e-6)
 
 

@@ -46,8 +46,8 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.text_of("script")[0])
-        return found
+        data: dict[str, Any] = json.loads(self.text_of("script")[0])
+        return data
 
 
 @pytest.fixture
@@ -116,10 +116,10 @@ def test_words_are_text_and_never_markup(view: View, tmp_path: Path) -> None:
     page = Page(tmp_path / "r.html")
     assert [attributes.get("type") for attributes in page.of("script")] == ["application/json", None]
     assert [image["alt"] for image in page.of("img")] == [""]
-    shown = HOSTILE.replace("\u2028", "\\u2028").replace("\udc80", "\\udc80")
-    assert page.data["spottings"][0]["word"] == shown
-    assert "".join(page.text_of("h1")) == "".join(page.text_of("h3")) == shown
-    assert shown in "".join(page.text_of("td"))
+    escaped = HOSTILE.replace("\u2028", "\\u2028").replace("\udc80", "\\udc80")
+    assert page.data["spottings"][0]["word"] == escaped
+    assert "".join(page.text_of("h1")) == "".join(page.text_of("h3")) == escaped
+    assert escaped in "".join(page.text_of("td"))
 
 
 def test_without_a_video_the_rest_is_there(view: View, tmp_path: Path) -> None:
@@ -160,9 +160,9 @@ def test_what_they_do_not_play_goes_in_as_a_copy(codec: str, pixels: str, name: 
         container.mux(stream.encode(None))
     calls: list[int] = []
     copy = content(data_address(tmp_path / name, lambda done, total: calls.append(done)), tmp_path)
-    with open_video(copy) as made:
-        assert (made.info.codec, made.info.width, made.info.height) == ("h264", 640, 360)
-        assert sum(1 for _ in made.frames()) == 10
+    with open_video(copy) as video:
+        assert (video.info.codec, video.info.width, video.info.height) == ("h264", 640, 360)
+        assert sum(1 for _ in video.frames()) == 10
     assert calls == list(range(1, 11))
 
 

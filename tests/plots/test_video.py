@@ -31,11 +31,11 @@ def cursor_column(image: np.ndarray) -> int:
 def test_the_video_lasts_as_long_as_its_video_and_follows_it(view: View, videos: Path) -> None:
     calls: list[tuple[int, int | None]] = []
     write_result_video(view, videos / "f.mp4", lambda done, total: calls.append((done, total)))
-    with open_video(videos / "f.mp4") as made:
-        assert (made.info.width, made.info.height, made.info.codec) == (960, 540 + 48 + 2 * 104 + 34, "h264")
-        assert sum(1 for _ in made.frames()) == 100
-        assert made.info.duration == pytest.approx(4.0, abs=0.05)
-        early, late = frame(made, 1.0), frame(made, 3.0)
+    with open_video(videos / "f.mp4") as video:
+        assert (video.info.width, video.info.height, video.info.codec) == (960, 540 + 48 + 2 * 104 + 34, "h264")
+        assert sum(1 for _ in video.frames()) == 100
+        assert video.info.duration == pytest.approx(4.0, abs=0.05)
+        early, late = frame(video, 1.0), frame(video, 3.0)
     assert early[270, 480] == pytest.approx((200, 20, 20), abs=12)
     assert late[270, 480] == pytest.approx((20, 20, 200), abs=12)
     share = (cursor_column(early) - 210) / (WIDTH - 230)
@@ -46,8 +46,8 @@ def test_the_video_lasts_as_long_as_its_video_and_follows_it(view: View, videos:
 
 def test_a_caption_is_shown_only_inside_a_spotting(view: View, videos: Path) -> None:
     write_result_video(view, videos / "c.mp4")
-    with open_video(videos / "c.mp4") as made:
-        inside, outside = frame(made, 1.2), frame(made, 2.0)
+    with open_video(videos / "c.mp4") as video:
+        inside, outside = frame(video, 1.2), frame(video, 2.0)
     band = (slice(545, 585), slice(300, 700))
     assert (inside[band] > 200).all(axis=-1).sum() > 200
     assert (outside[band] > 100).sum() == 0

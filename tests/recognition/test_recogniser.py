@@ -32,10 +32,10 @@ def test_it_knows_the_labelled_words_and_is_tested_on_signs(trained: Trained, ti
     recogniser, scores = trained
     train = [video.id for video in tiny_corpus.in_split("train")]
     assert set(recogniser.words) == {label.word for label in tiny_corpus.labels(train, CONFIG.clips.least)}
-    assert [each.tested for each in scores][-1] == "all signs"
-    assert all(0 <= each.instance[0] <= each.instance[1] <= 1 for each in scores)
-    known = [s for v in tiny_corpus.in_split("test") for s in tiny_corpus.signs(v.id) if s.word in recogniser.words]
-    assert scores[-1].clips == len(known)
+    assert [score.tested for score in scores][-1] == "all signs"
+    assert all(0 <= score.instance[0] <= score.instance[1] <= 1 for score in scores)
+    signs = [s for v in tiny_corpus.in_split("test") for s in tiny_corpus.signs(v.id) if s.word in recogniser.words]
+    assert scores[-1].clips == len(signs)
 
 
 def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
     assert exemplar is not None
     again = load_recogniser(save_recogniser(recogniser, tmp_path / "r.safetensors"))
     assert again.recognise(exemplar, top=3) == recogniser.recognise(exemplar, top=3)
-    assert sum(each.probability for each in again.recognise(exemplar, top=1000)) == pytest.approx(1, abs=1e-3)
+    assert sum(guess.probability for guess in again.recognise(exemplar, top=1000)) == pytest.approx(1, abs=1e-3)
     (tmp_path / "r.safetensors").write_bytes((tmp_path / "r.safetensors").read_bytes()[:-40])
     with pytest.raises(CheckpointError):
         load_recogniser(tmp_path / "r.safetensors")
@@ -55,7 +55,7 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"model": {"width": 1_000_000}}, "does not fit"),
         ({"model": {"width": 10**30}}, "at most 1,000,000 is taken from a card"),
@@ -66,13 +66,13 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
     ],
 )
 def test_a_card_that_asks_for_more_than_the_file_holds_is_refused(
-    changes: dict[str, object], said: str, tmp_path: Path
+    changes: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     module = build("landmark", width=8, hand_width=8, part_width=4, last_width=8)
     small = Recogniser("small", ("apple", "pear"), module, torch.nn.Linear(module.trunk.dimension, 2))
     path = save_recogniser(small, tmp_path / "r.safetensors")
     assert load_recogniser(path).words == small.words
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=message):
         load_recogniser(with_card(path, "signspot_recogniser", **changes))
 
 

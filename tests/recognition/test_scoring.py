@@ -23,7 +23,7 @@ def test_without_truth_sure_mouthings_and_verified_signs_are_tested_and_never_d(
         Label("pear", test.id, 6.0, 1.0, LabelSource.MOUTHING),
     ]
     write_records([*tested, *others], lame.layout.labels("all"))
-    found = signs_to_test(lame, {"apple"})
-    assert {name: [(each.time, each.source) for each in own] for name, own in found.items()} == {
-        LABELLED: [(each.time, each.source) for each in tested]
+    signs = signs_to_test(lame, {"apple"})
+    assert {name: [(sign.time, sign.source) for sign in tested_signs] for name, tested_signs in signs.items()} == {
+        LABELLED: [(sign.time, sign.source) for sign in tested]
     }

@@ -25,8 +25,8 @@ def test_the_budget_of_words_that_compete_is_for_the_whole_search() -> None:
 def test_confidence_is_the_share_that_chance_explains() -> None:
     """In an hour, 100 words: rates of 0.001, 0.003, 0.02, 0.1 are 0.1, 0.3, 2, 10 false alarms in all."""
     several = [hit("a", 1, 0.001), hit("a", 2, 0.003), hit("b", 3, 0.02), hit("c", 4, 0.1)]
-    found = {one.time: one.confidence for one in with_confidence(several, 100, 3600.0)}
-    assert found == {1: "sure", 2: "sure", 3: "check", 4: "check"}  # 0.1 / 1, 0.3 / 2, 2 / 3, 10 / 4
+    confidences = {one.time: one.confidence for one in with_confidence(several, 100, 3600.0)}
+    assert confidences == {1: "sure", 2: "sure", 3: "check", 4: "check"}  # 0.1 / 1, 0.3 / 2, 2 / 3, 10 / 4
     assert [one.confidence for one in with_confidence([hit("a", 1, 0.003)], 100, 3600.0)] == ["likely"]
     assert [one.confidence for one in with_confidence([hit("a", 1, None)], 1, 3600.0)] == [""]
 

@@ -91,10 +91,10 @@ def test_the_cheapest_path_is_found(seed: int, frames: int, length: int) -> None
 def test_how_a_track_is_cut_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(1)
     codes, exemplars = random.normal(size=(500, 8)), random.normal(size=(3, 16, 8))
-    whole = path_costs(codes, exemplars)
+    uncut = path_costs(codes, exemplars)
     monkeypatch.setattr(matching, "_FRAMES", 7)
     monkeypatch.setattr(matching, "_ROWS", 1)
-    assert path_costs(codes, exemplars) == pytest.approx(whole, abs=ROUNDING)
+    assert path_costs(codes, exemplars) == pytest.approx(uncut, abs=ROUNDING)
 
 
 def test_exemplars_that_agree_beat_one_that_fits_by_itself() -> None:

@@ -90,19 +90,19 @@ def test_laws(curve: np.ndarray, threshold: float, overlap: float) -> None:
 def test_a_maximum_is_prominent_if_the_curve_falls_enough_towards_every_higher_one(
     scores: np.ndarray, prominence: float
 ) -> None:
-    own = [maxima(curve, 0.0) for curve in scores.tolist()]
-    of = np.repeat(np.arange(len(own)), [len(steps) for steps in own])
-    steps = np.array([step for steps in own for step in steps], np.int64)
+    maxima_of = [maxima(curve, 0.0) for curve in scores.tolist()]
+    of = np.repeat(np.arange(len(maxima_of)), [len(steps) for steps in maxima_of])
+    steps = np.array([step for steps in maxima_of for step in steps], np.int64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PROMINENCE", prominence)
-        kept_of, kept = prominent(scores, of, steps)
+        words_left, steps_left = prominent(scores, of, steps)
     for word, curve in enumerate(strength(scores)):
         expected = []
-        for step in own[word]:
-            higher = [o for o in own[word] if curve[o] > curve[step] or (curve[o] == curve[step] and o < step)]
+        for step in maxima_of[word]:
+            higher = [o for o in maxima_of[word] if curve[o] > curve[step] or (curve[o] == curve[step] and o < step)]
             falls = [curve[step] - curve[min(o, step) : max(o, step) + 1].min() for o in higher]
             expected += [step] if min(falls, default=1.0) >= prominence else []
-        assert kept[kept_of == word].tolist() == expected
+        assert steps_left[words_left == word].tolist() == expected
 
 
 @given(curve=curves, silence=st.integers(1, 60))
@@ -150,14 +150,14 @@ class WordPeak:
 
 
 def at_once(matcher: Matcher, gallery: Gallery, thresholds: dict[str, float], overlap: float) -> list[WordPeak]:
-    found = []
+    peaks_of_words = []
     for block in curve_blocks(matcher, gallery, lasting=False):
         peaks = block.peaks([thresholds[word] for word in block.words], overlap)
         rows = block.best_rows(peaks.curves, peaks.steps)
         columns = peaks.curves, peaks.steps, peaks.starts, peaks.ends, peaks.scores, rows
         values = zip(*(column.tolist() for column in columns), strict=True)
-        found += [WordPeak(block.words[word], *rest) for word, *rest in values]
-    return found
+        peaks_of_words += [WordPeak(block.words[word], *values_of_peak) for word, *values_of_peak in values]
+    return peaks_of_words
 
 
 @given(
@@ -185,9 +185,9 @@ def test_all_words_at_once_give_what_each_gives_by_itself(
         patch.setattr(module, "_FEWEST", 1)
         patch.setattr(module, "_CELLS", cells)
         patch.setattr(module, "_PROMINENCE", 0.0)
-        found = at_once(matcher, gallery, thresholds, overlap)
+        together = at_once(matcher, gallery, thresholds, overlap)
     one_by_one = [word_by_word(matcher, gallery, word, thresholds[word], overlap) for word in gallery.words]
-    assert found == [peak for peaks in one_by_one for peak in peaks]
+    assert together == [peak for peaks in one_by_one for peak in peaks]
 
 
 def test_peaks_of_alignments_are_those_of_each_word_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,13 +199,13 @@ def test_peaks_of_alignments_are_those_of_each_word_by_itself(monkeypatch: pytes
     assert gallery.codes is not None
     track = random.normal(size=(300, 6)).astype(np.float16)
     matcher = AlignmentMatcher(track, np.arange(300) / 25, gallery.codes, 2.0)
-    found = at_once(matcher, gallery, dict.fromkeys(gallery.words, 0.3), 0.3)
-    assert len(found) > 20
+    together = at_once(matcher, gallery, dict.fromkeys(gallery.words, 0.3), 0.3)
+    assert len(together) > 20
     plain = [peak for word in gallery.words for peak in word_by_word(matcher, gallery, word, 0.3, 0.3)]
-    assert [(p.word, p.step, p.row, p.start, p.end) for p in found] == [
+    assert [(p.word, p.step, p.row, p.start, p.end) for p in together] == [
         (p.word, p.step, p.row, p.start, p.end) for p in plain
     ]
-    assert [p.score for p in found] == pytest.approx([p.score for p in plain], abs=1e-5)  # products of other shapes
+    assert [p.score for p in together] == pytest.approx([p.score for p in plain], abs=1e-5)  # products of other shapes
 
 
 def test_curves_stay_as_they_are_while_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_curves_stay_as_they_are_while_others_are_read(monkeypatch: pytest.Monke
 
 def maxima(curve: list[float], threshold: float) -> list[int]:
     """Local maxima that reach the threshold; of a plateau its middle."""
-    found, first = [], 0
+    middles, first = [], 0
     while first < len(curve):
         last = first
         while last + 1 < len(curve) and curve[last + 1] == curve[first]:
@@ -236,9 +236,9 @@ def maxima(curve: list[float], threshold: float) -> list[int]:
         before = curve[first - 1] if first else -np.inf
         after = curve[last + 1] if last + 1 < len(curve) else -np.inf
         if curve[first] >= threshold and before < curve[first] > after:
-            found.append((first + last) // 2)
+            middles.append((first + last) // 2)
         first = last + 1
-    return found
+    return middles
 
 
 def suppressed(spans: list[tuple[float, float]], overlap: float) -> list[int]:
@@ -260,12 +260,12 @@ def word_by_word(matcher: Matcher, gallery: Gallery, word: str, threshold: float
     rows = gallery.words[word]
     scores, curve = matcher.scores(rows.tolist()), np.empty(len(matcher.times), np.float32)
     matcher.fuse(matcher.compared(rows.tolist()), gallery, word, curve)
-    found = []
+    peaks = []
     for step in maxima(curve.tolist(), float(np.float32(threshold))):
         row = int(rows[scores[:, step].argmax()])
         starts, ends = matcher.spans(curve[None], np.array([0]), np.array([row]), np.array([step]))
-        found.append(WordPeak(word, step, float(starts[0]), float(ends[0]), float(curve[step]), row))
-    found.sort(key=lambda peak: (-peak.score, peak.step))
-    wide = widened(np.array([peak.start for peak in found]), np.array([peak.end for peak in found]))
+        peaks.append(WordPeak(word, step, float(starts[0]), float(ends[0]), float(curve[step]), row))
+    peaks.sort(key=lambda peak: (-peak.score, peak.step))
+    wide = widened(np.array([peak.start for peak in peaks]), np.array([peak.end for peak in peaks]))
     chosen = suppressed(list(zip(wide[0].tolist(), wide[1].tolist(), strict=True)), overlap)
-    return sorted((found[index] for index in chosen), key=lambda peak: peak.step)
+    return sorted((peaks[index] for index in chosen), key=lambda peak: peak.step)

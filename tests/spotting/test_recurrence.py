@@ -47,9 +47,9 @@ def test_a_sign_that_recurs_stands_out_from_what_does_not() -> None:
 def test_a_sign_that_is_everywhere_recurs_no_more_than_by_chance() -> None:
     everywhere = tuple(float(time) for time in range(2, 190, 4))
     track = signing(1, 12.0, 55.0, often=everywhere)
-    own, frequent = values(track, 12.0, 14.0)
-    assert own > 1.5
-    assert frequent < own / 2
+    recurring, frequent = values(track, 12.0, 14.0)
+    assert recurring > 1.5
+    assert frequent < recurring / 2
 
 
 @pytest.mark.parametrize(

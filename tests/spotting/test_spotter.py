@@ -34,14 +34,14 @@ def test_what_was_planted_is_found(encoder: Encoder) -> None:
     track, spotter = random_track(encoder), Spotter(encoder)
     apple = exemplar("apple", track.embeddings[40], encoder, variant="b")
     pear = [exemplar("pear", track.embeddings[150], encoder), exemplar("pear", -track.embeddings[40], encoder, 2)]
-    found = spotter.spot(track, [apple, *pear], SpotOptions(threshold=0.9))
-    assert [(s.word, s.time, s.exemplar, s.variant) for s in found] == [
+    spottings = spotter.spot(track, [apple, *pear], SpotOptions(threshold=0.9))
+    assert [(s.word, s.time, s.exemplar, s.variant) for s in spottings] == [
         ("apple", (40 + 8) / 25, "apple_1", "b"),
         ("pear", (150 + 8) / 25, "pear_1", ""),
     ]
-    assert found[0].score == pytest.approx(1, abs=1e-5)
-    assert found[0].video == "news.mp4"
-    assert found[0].start < found[0].time < found[0].end
+    assert spottings[0].score == pytest.approx(1, abs=1e-5)
+    assert spottings[0].video == "news.mp4"
+    assert spottings[0].start < spottings[0].time < spottings[0].end
 
 
 def test_all_uses_are_reported_and_top_keeps_the_best(encoder: Encoder) -> None:
@@ -109,8 +109,8 @@ def test_tracks_and_exemplars_are_remembered_by_content(encoder: Encoder, stretc
     entry.write_bytes(b"damaged")
     assert (spotter.embed(tmp_path / "renamed.pose").embeddings == first.embeddings).all()
     one = spotter.embed_exemplar(tmp_path / "renamed.pose")
-    (kept,) = (cache / "exemplars" / encoder.hash).iterdir()
-    kept.write_bytes(b"damaged")
+    (entry,) = (cache / "exemplars" / encoder.hash).iterdir()
+    entry.write_bytes(b"damaged")
     assert (spotter.embed_exemplar(tmp_path / "renamed.pose") == one).all()
 
 
@@ -193,21 +193,21 @@ def test_tracks_in_the_cache_are_bounded(
     """The longest unused tracks go; what was just made or used stays."""
     cache = tmp_path / "cache"
     spotter, tracks = Spotter(encoder, cache), cache / "tracks" / encoder.hash
-    made = {}
+    entries = {}
     for number, name in enumerate("abc"):
         write_landmarks(stretch.footage[: 40 + number], tmp_path / f"{name}.pose")
         before = set(tracks.glob("*"))
         spotter.embed(tmp_path / f"{name}.pose")
-        (made[name],) = set(tracks.glob("*")) - before
-        os.utime(made[name], (1000 + number, 1000 + number))
+        (entries[name],) = set(tracks.glob("*")) - before
+        os.utime(entries[name], (1000 + number, 1000 + number))
     spotter.embed(tmp_path / "a.pose")  # used again
-    monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", str(made["a"].stat().st_size + made["c"].stat().st_size))
+    monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", str(entries["a"].stat().st_size + entries["c"].stat().st_size))
     spotter.embed(tmp_path / "a.pose")
-    assert set(tracks.iterdir()) == {made["a"], made["c"]}
+    assert set(tracks.iterdir()) == {entries["a"], entries["c"]}
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "1 kB")
     assert len(spotter.embed(tmp_path / "b.pose")) == len(spotter.embed(tmp_path / "b.pose"))
-    assert made["c"] not in tracks.iterdir()
-    assert made["a"] in tracks.iterdir()  # used a moment ago
+    assert entries["c"] not in tracks.iterdir()
+    assert entries["a"] in tracks.iterdir()  # used a moment ago
 
 
 def test_a_sign_that_decoys_are_as_near_to_is_not_in_the_dictionary() -> None:

@@ -63,31 +63,31 @@ def test_words_with_more_exemplars_than_decoys_have_share_one_search_of_decoys(
     spotter: Spotter, gallery: Gallery, long_track: Track, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words with 3, 4 and 5 exemplars are read by the same decoys, which have 3 each."""
-    asked: list[int] = []
+    counts_asked: list[int] = []
     real = DecoySet.gallery
-    monkeypatch.setattr(DecoySet, "gallery", lambda *a, **k: asked.append(a[1]) or real(*a, **k))
+    monkeypatch.setattr(DecoySet, "gallery", lambda *a, **k: counts_asked.append(a[1]) or real(*a, **k))
     plain = np.flatnonzero(~gallery.mirrored)
     counts = dict(zip(gallery.words, (3, 4, 5), strict=False))
-    rows = [int(plain[place % len(plain)]) for place in range(sum(counts.values()))]
+    rows = [int(plain[number % len(plain)]) for number in range(sum(counts.values()))]
     words = [word for word, count in counts.items() for _ in range(count)]
     assert gallery.codes is not None
     views = np.stack([rows, rows], axis=1)
-    exemplars = [Exemplar(word, f"{word} {place}") for place, word in enumerate(words)]
-    found = Spotter(spotter.encoder).search(
+    exemplars = [Exemplar(word, f"{word} {number}") for number, word in enumerate(words)]
+    result = Spotter(spotter.encoder).search(
         long_track, Gallery.of(exemplars, gallery.embeddings[views], gallery.codes[views])
     )
-    assert all(hit.false_alarms_per_hour is not None for hit in found.spottings)
-    assert asked == [3]
+    assert all(hit.false_alarms_per_hour is not None for hit in result.spottings)
+    assert counts_asked == [3]
 
 
 def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
-    found = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1))
-    assert {hit.word for hit in found.spottings} == set(stretch.words)
-    for hit in found.spottings:
+    result = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1))
+    assert {hit.word for hit in result.spottings} == set(stretch.words)
+    for hit in result.spottings:
         assert hit.time == pytest.approx((hit.start + hit.end) / 2, abs=0.0015)  # all three are rounded to 1 ms
         assert hit.end - hit.start < 2.0
-        assert found.best[hit.word] == replace(hit, confidence="")
-    order = [hit.word for hit in found.spottings if hit.word != "river"]  # which is signed twice
+        assert result.best[hit.word] == replace(hit, confidence="")
+    order = [hit.word for hit in result.spottings if hit.word != "river"]  # which is signed twice
     assert order == [word for word in stretch.words if word != "river"]
 
 
@@ -103,16 +103,16 @@ def test_an_exemplar_does_not_find_itself_where_it_was_cut_out(
     write_landmarks(stretch.exemplars["apple"], tmp_path / "apple.pose")
     other = Exemplar("apple", "other", tmp_path / "apple.pose")
     expected = spotter.search(footage, [other], options)
-    place = expected.best["apple"]
-    own = Exemplar("apple", "own", renamed, segment=place.segment)
-    found = spotter.search(replace(spotter.embed(footage), source="of another video"), [own], options).spottings
-    assert max(hit.score for hit in found if hit.segment.overlap(place.segment)) > 0.8
-    for within in (None, place.segment.padded(0.5)):
-        alone = spotter.search(footage, [own], options, within=within)
-        assert all(hit.score == 0 or not hit.segment.overlap(place.segment) for hit in alone.spottings)
-        both = spotter.search(footage, [own, other], options, within=within).best["apple"]
-        assert (both.segment, both.exemplar) == (place.segment, "other")
-        assert both.score == pytest.approx(place.score, abs=2e-6)
+    original = expected.best["apple"]
+    cut_out = Exemplar("apple", "own", renamed, segment=original.segment)
+    spottings = spotter.search(replace(spotter.embed(footage), source="of another video"), [cut_out], options).spottings
+    assert max(hit.score for hit in spottings if hit.segment.overlap(original.segment)) > 0.8
+    for within in (None, original.segment.padded(0.5)):
+        alone = spotter.search(footage, [cut_out], options, within=within)
+        assert all(hit.score == 0 or not hit.segment.overlap(original.segment) for hit in alone.spottings)
+        both = spotter.search(footage, [cut_out, other], options, within=within).best["apple"]
+        assert (both.segment, both.exemplar) == (original.segment, "other")
+        assert both.score == pytest.approx(original.score, abs=2e-6)
 
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
@@ -121,16 +121,16 @@ def test_scores_of_words_are_those_of_the_best_locations(
 ) -> None:
     options = SpotOptions(threshold=1.0, match=match)
     track = spotter.embed(stretch.footage)
-    whole = spotter.word_scores(track, gallery, options)
+    scores = spotter.word_scores(track, gallery, options)
     end = track.grid.frames / track.grid.fps
     for within in (Segment(0.0, end), Segment(1.0, 2.5), Segment(3.03, 3.05), Segment(end - 0.7, end)):
         best = spotter.search(track, gallery, options, within=within).best
-        expected = {word: place.score for word, place in best.items()}
-        assert whole.highest(within) == pytest.approx(expected, abs=2e-6)
+        expected = {word: best_spotting.score for word, best_spotting in best.items()}
+        assert scores.highest(within) == pytest.approx(expected, abs=2e-6)
         every = spotter.search(track, gallery, SpotOptions(threshold=0.0), within=within).best
-        unread = {word: replace(place, false_alarms_per_hour=None) for word, place in every.items()}
+        unread = {word: replace(best_spotting, false_alarms_per_hour=None) for word, best_spotting in every.items()}
         assert spotter.best_locations(track, gallery, [within, within]) == [unread, unread]
-    assert whole.highest(Segment(end + 5, end + 6)) == {}
+    assert scores.highest(Segment(end + 5, end + 6)) == {}
 
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
@@ -142,14 +142,16 @@ def test_scores_of_exemplars_are_kept_of_a_search_in_a_part_of_a_video(
     one = replace(
         gallery, exemplars=(replace(gallery.exemplars[0], word=gallery.exemplars[1].word), *gallery.exemplars[1:])
     )
-    found, whole = spotter.search(track, one, options, within=within), spotter.search(track, one, options)
-    for each in (found, whole):
+    part, entire = spotter.search(track, one, options, within=within), spotter.search(track, one, options)
+    for result in (part, entire):
         for word in one.words:
-            own = [number for number, exemplar in enumerate(one.exemplars) if exemplar.word == word]
-            np.testing.assert_allclose(each.exemplar_curves(word), [each.curve(number) for number in own], atol=1e-6)
-            best = each.word_curve(word)
-            inside = (each.times >= within.start) & (each.times <= within.end) if each is found else slice(None)
-            assert best[inside].max() == pytest.approx(each.best[word].score, abs=1e-6)
+            rows = [number for number, exemplar in enumerate(one.exemplars) if exemplar.word == word]
+            np.testing.assert_allclose(
+                result.exemplar_curves(word), [result.curve(number) for number in rows], atol=1e-6
+            )
+            best = result.word_curve(word)
+            inside = (result.times >= within.start) & (result.times <= within.end) if result is part else slice(None)
+            assert best[inside].max() == pytest.approx(result.best[word].score, abs=1e-6)
 
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
@@ -163,8 +165,8 @@ def test_spottings_in_a_part_of_a_video_do_not_depend_on_the_other_words(
     for word in gallery.words:
         alone = Spotter(spotter.encoder).search(track, gallery.of_words([word]), options, within=within)
         assert list(alone.spottings) == [hit for hit in together.spottings if hit.word == word]
-        own = [alone.exemplar_curves(word), together.exemplar_curves(word)]
-        np.testing.assert_array_equal(*own)
+        curves = [alone.exemplar_curves(word), together.exemplar_curves(word)]
+        np.testing.assert_array_equal(*curves)
 
 
 def test_decoys_are_searched_in_background_signing_once_for_all_videos(
@@ -197,11 +199,11 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
 def test_tracks_that_are_searched_at_once_do_not_share_a_cache(spotter: Spotter, stretch: Stretch) -> None:
     """A server searches in threads: the cache of one track is never given for another."""
     tracks = [spotter.embed(stretch.footage[: 60 + number]) for number in range(2)]
-    last, given = LastTrack(), list[tuple[int, TrackCache]]()
+    last, caches = LastTrack(), list[tuple[int, TrackCache]]()
 
     def ask(number: int) -> None:
         for _ in range(1000):
-            given.append((number, last.cache(tracks[number], by_codes=True, mirror=True)))
+            caches.append((number, last.cache(tracks[number], by_codes=True, mirror=True)))
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -214,15 +216,15 @@ def test_tracks_that_are_searched_at_once_do_not_share_a_cache(spotter: Spotter,
     finally:
         sys.setswitchinterval(interval)
     of_track: dict[int, int] = {}
-    assert all(of_track.setdefault(id(cache), number) == number for number, cache in given)
+    assert all(of_track.setdefault(id(cache), number) == number for number, cache in caches)
 
 
 def test_rates_fall_with_the_score_and_decide_by_default(spotter: Spotter, gallery: Gallery, long_track: Track) -> None:
     searched = spotter.search(long_track, gallery, SpotOptions(threshold=0.0))
     every = searched.spottings
     for word in gallery.words:
-        own = sorted((hit for hit in every if hit.word == word), key=lambda hit: hit.score)
-        rates = [hit.false_alarms_per_hour or 0.0 for hit in own]
+        hits = sorted((hit for hit in every if hit.word == word), key=lambda hit: hit.score)
+        rates = [hit.false_alarms_per_hour or 0.0 for hit in hits]
         assert rates == sorted(rates, reverse=True)
         assert min(rates) > 0
     by_rate = searched.default_spottings
@@ -241,7 +243,7 @@ def test_rates_and_thresholds_are_the_same_decision(spotter: Spotter, gallery: G
         assert places == {(hit.word, hit.time) for hit in every if (hit.false_alarms_per_hour or 0) <= rate}
         for word in gallery.words:
             alone = spotter.search(long_track, gallery.of_words([word]), options).spottings
-            assert {(hit.word, hit.time) for hit in alone} == {place for place in places if place[0] == word}
+            assert {(hit.word, hit.time) for hit in alone} == {located for located in places if located[0] == word}
 
 
 def test_a_short_video_reports_no_rates(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
@@ -288,24 +290,24 @@ def test_a_part_of_a_video_is_read_by_all_of_it_and_decoys_are_searched_once(
     coder_encoder: Encoder, gallery: Gallery, long_track: Track, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spotter, apple = Spotter(coder_encoder), gallery.of_words(["apple"])
-    asked: list[int] = []
+    counts: list[int] = []
     search_decoys = DecoySet.gallery
 
     def counted(decoys: DecoySet, exemplars: int, *, mirror: bool) -> Gallery:
-        asked.append(exemplars)
+        counts.append(exemplars)
         return search_decoys(decoys, exemplars, mirror=mirror)
 
     monkeypatch.setattr(DecoySet, "gallery", counted)
-    whole = spotter.search(long_track, apple, SpotOptions(threshold=0.3))
-    for hit in whole.spottings[:3]:
+    entire = spotter.search(long_track, apple, SpotOptions(threshold=0.3))
+    for hit in entire.spottings[:3]:
         around, track = Segment(hit.start, hit.end), replace(long_track, video=long_track.video)
         part = spotter.search(track, apple, SpotOptions(threshold=0.3), within=around)
         assert [(one.time, one.score, one.false_alarms_per_hour) for one in part.spottings] == [
             (hit.time, pytest.approx(hit.score, abs=2e-6), pytest.approx(hit.false_alarms_per_hour, rel=0.01))
         ]  # products of other sizes; rates have three digits
-    assert asked == [1]
+    assert counts == [1]
     spotter.search(replace(long_track, embeddings=long_track.embeddings.copy()), apple)
-    assert asked == [1, 1]  # another track
+    assert counts == [1, 1]  # another track
 
 
 def test_decoys_of_a_long_video_are_searched_in_a_sample_of_it(
@@ -371,10 +373,10 @@ def plain_gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
 
 def test_an_isolated_sign_is_identified(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
     for word, landmarks in stretch.exemplars.items():
-        found = spotter.identify(landmarks, gallery)
-        assert found[0].word == word
-        assert {match.word for match in found} == set(gallery.words)
-        assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
+        matches = spotter.identify(landmarks, gallery)
+        assert matches[0].word == word
+        assert {match.word for match in matches} == set(gallery.words)
+        assert [match.score for match in matches] == sorted((match.score for match in matches), reverse=True)
     turned = spotter.identify(stretch.exemplars["apple"].mirrored(), gallery, top=1)
     assert (turned[0].word, turned[0].mirrored) == ("apple", True)
     assert spotter.identify(stretch.exemplars["apple"], gallery, 2, SpotOptions(match="embedding"))[0].word == "apple"

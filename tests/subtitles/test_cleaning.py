@@ -8,7 +8,7 @@ from signspot.subtitles.cues import clean
 
 
 @pytest.mark.parametrize(
-    ("cue", "said"),
+    ("cue", "text"),
     [
         ("<i>Hello</i> there", "Hello there"),
         ('<font color="#ff0000">Red</font>', "Red"),
@@ -42,8 +42,8 @@ from signspot.subtitles.cues import clean
         ("  a \t b\u00a0c\u200b ", "a b c"),
     ],
 )
-def test_a_cue_by_hand(cue: str, said: str) -> None:
-    assert clean(cue) == said
+def test_a_cue_by_hand(cue: str, text: str) -> None:
+    assert clean(cue) == text
 
 
 @given(st.text())

@@ -30,9 +30,9 @@ NOTE
 00:02.000 --> 01:00:03.000
 NOTE this is text
 """
-    found = read_vtt(text, "a.vtt")
-    assert [(cue.line, cue.start, cue.end, cue.text) for cue in found.cues] == [(16, 1, 2, "Hello")]
-    assert not found.problems
+    parsed = read_vtt(text, "a.vtt")
+    assert [(cue.line, cue.start, cue.end, cue.text) for cue in parsed.cues] == [(16, 1, 2, "Hello")]
+    assert not parsed.problems
 
 
 def test_a_note_ends_at_a_blank_line_only() -> None:

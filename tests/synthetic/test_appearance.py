@@ -32,13 +32,13 @@ def test_every_skin_tone_every_hair_and_every_backdrop_is_met():
 
 
 def test_a_given_skin_tone_changes_nothing_that_does_not_depend_on_it():
-    drawn = make_appearance(3)
-    other = make_appearance(3, skin=(SKIN_TONES.index(drawn.skin) + 5) % 10)
+    usual = make_appearance(3)
+    other = make_appearance(3, skin=(SKIN_TONES.index(usual.skin) + 5) % 10)
     assert (other.light, other.hair, other.sleeves, other.build) == (
-        drawn.light,
-        drawn.hair,
-        drawn.sleeves,
-        drawn.build,
+        usual.light,
+        usual.hair,
+        usual.sleeves,
+        usual.build,
     )
 
 

@@ -34,12 +34,12 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("corpus") / "made"
+    written = tmp_path_factory.mktemp("corpus") / "made"
     calls = []
-    make_corpus(OPTIONS, made, lambda done, total: calls.append((done, total)))
+    make_corpus(OPTIONS, written, lambda done, total: calls.append((done, total)))
     assert calls[0][0] == 0
     assert calls[-1][0] == calls[-1][1] == len(calls) - 1
-    return made
+    return written
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +101,8 @@ def test_truth_lies_in_the_video_in_order(corpus):
         assert signs[-1].end <= duration
         for sign in signs:
             assert sign.signer == video.signer
-            own = [exemplars[e] for e in sign.exemplars if exemplars[e].word == sign.word]
-            assert {e.variant for e in own} == ({sign.variant} if sign.listed else set())
+            exemplars_of_word = [exemplars[e] for e in sign.exemplars if exemplars[e].word == sign.word]
+            assert {e.variant for e in exemplars_of_word} == ({sign.variant} if sign.listed else set())
 
 
 def cues_of(path):
@@ -166,14 +166,14 @@ def test_a_killed_run_ends_with_the_same_bytes(folder, tmp_path):
 
 def test_finished_files_are_kept_and_damaged_ones_made_again(folder, copy):
     damaged = next(copy.glob("videos/train*.vtt"))
-    kept = next(copy.glob("videos/test*.pose"))
+    finished = next(copy.glob("videos/test*.pose"))
     left = copy / "videos" / temporary_name(Path("x.pose")).replace(f"-{os.getpid()}-", "-99999999-")
     left.write_bytes(b"half")
     damaged.write_text("WEBVTT\n")
-    before = kept.stat().st_mtime_ns
+    before = finished.stat().st_mtime_ns
     make_corpus(OPTIONS, copy)
     assert digests(copy) == digests(folder)
-    assert kept.stat().st_mtime_ns == before
+    assert finished.stat().st_mtime_ns == before
 
 
 def test_other_options_are_refused_by_name(copy):

@@ -8,7 +8,7 @@ from signspot_synthetic.difficulty_knobs import Knobs
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"words": 0}, "at least 1 word; got 0"),
         ({"words": ()}, "at least 1 word; got 0"),
@@ -27,8 +27,8 @@ from signspot_synthetic.difficulty_knobs import Knobs
         ({"synonym_share": 2.0}, "synonym_share"),
     ],
 )
-def test_impossible_values_give_one_line(values, said):
-    with pytest.raises(OptionsError, match=said) as caught:
+def test_impossible_values_give_one_line(values, message):
+    with pytest.raises(OptionsError, match=message) as caught:
         CorpusOptions(**values)
     assert "\n" not in str(caught.value)
 

@@ -19,8 +19,8 @@ NOTEBOOK = Path(__file__).parent.parent.parent / "docs" / "start" / "notebook.ip
 def test_hits_and_false_alarms_are_counted() -> None:
     hit = Spotting("apple", "v", 1.0, 0.9, 1.1, 0.9)
     stray = Spotting("name", "v", 1.0, 0.9, 1.1, 0.9)
-    made = Demo(Path(), (("apple", Segment(0.9, 1.2)), ("apple", Segment(5.0, 5.3))), (hit, stray), ())
-    assert (made.found, made.false_alarms) == (1, 1)
+    demo = Demo(Path(), (("apple", Segment(0.9, 1.2)), ("apple", Segment(5.0, 5.3))), (hit, stray), ())
+    assert (demo.found, demo.false_alarms) == (1, 1)
 
 
 @pytest.mark.slow

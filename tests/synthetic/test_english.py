@@ -35,9 +35,9 @@ def test_vocabulary_of_any_size_is_unique_and_begins_alike(count):
     assert words[:50] == [word.word for word in vocabulary(50)][:count]
 
 
-@pytest.mark.parametrize(("count", "said"), [(0, "at least 1 word; got 0"), (10_000_000, "at most")])
-def test_impossible_vocabularies_are_refused_in_one_line(count, said):
-    with pytest.raises(OptionsError, match=said):
+@pytest.mark.parametrize(("count", "message"), [(0, "at least 1 word; got 0"), (10_000_000, "at most")])
+def test_impossible_vocabularies_are_refused_in_one_line(count, message):
+    with pytest.raises(OptionsError, match=message):
         vocabulary(count)
 
 
@@ -46,9 +46,9 @@ def test_own_words_keep_their_class_and_unknown_ones_become_nouns():
     assert (speak.kind, quokka.kind, quokka.word) == ("act", "thing", "quokka")
 
 
-@pytest.mark.parametrize(("words", "said"), [(["a", " "], "word 2"), (["dog", "Dog"], "twice")])
-def test_bad_own_words_are_named(words, said):
-    with pytest.raises(OptionsError, match=said):
+@pytest.mark.parametrize(("words", "message"), [(["a", " "], "word 2"), (["dog", "Dog"], "twice")])
+def test_bad_own_words_are_named(words, message):
+    with pytest.raises(OptionsError, match=message):
         as_english(words)
 
 

@@ -53,12 +53,12 @@ def test_the_resting_face_is_symmetric_and_in_order():
 def test_lips_open_spread_round_and_press():
     gap = lambda p: p[14][1] - p[13][1]  # noqa: E731
     width = lambda p: p[291][0] - p[61][0]  # noqa: E731
-    rest = face()
-    assert gap(face(opening=1.0)) > gap(rest) + 0.015
-    assert width(face(width=1.0)) > width(rest) > width(face(width=-1.0, protrusion=1.0))
-    assert face(protrusion=1.0)[0][2] < rest[0][2]
-    assert face(pressing=1.0)[17][1] < rest[17][1]
-    assert face(brows=0.01)[105][1] < rest[105][1]
+    at_rest = face()
+    assert gap(face(opening=1.0)) > gap(at_rest) + 0.015
+    assert width(face(width=1.0)) > width(at_rest) > width(face(width=-1.0, protrusion=1.0))
+    assert face(protrusion=1.0)[0][2] < at_rest[0][2]
+    assert face(pressing=1.0)[17][1] < at_rest[17][1]
+    assert face(brows=0.01)[105][1] < at_rest[105][1]
     assert gap(face(opening=0.0)) >= 0
 
 

@@ -102,11 +102,11 @@ def test_a_wrist_never_bends_further_than_it_can(target, fingers, palm):
     hand = frame(fingers, palm)
     wrist = reachable(SHOULDER, target.copy(), ARM)
     elbow = elbow_of(SHOULDER, wrist, hand[..., 1], ARM)
-    held = possible_hand(elbow, wrist, SHOULDER, hand)
+    limited = possible_hand(elbow, wrist, SHOULDER, hand)
     fore = (wrist - elbow)[0] / ARM.fore
-    bend = np.degrees(np.arccos(np.clip(held[0, :, 1] @ fore, -1, 1)))
+    bend = np.degrees(np.arccos(np.clip(limited[0, :, 1] @ fore, -1, 1)))
     assert bend < 76
-    assert np.isclose(np.linalg.det(held[0]), 1, atol=1e-6)
+    assert np.isclose(np.linalg.det(limited[0]), 1, atol=1e-6)
 
 
 def test_an_easy_hand_is_left_as_it_is():

@@ -19,12 +19,12 @@ SIGNERS = make_signers(20, 1, "test")
 SIGNS = [Sign(), Sign(place="chin")]
 
 
-def said(word: str, habits, count: int = 200) -> list[MouthedWord]:
+def mouthed(word: str, habits, count: int = 200) -> list[MouthedWord]:
     return [say(word, Segment(1.0, 1.6), habits, np.random.default_rng(i)) for i in range(count)]
 
 
 def test_words_are_mouthed_near_the_end_of_their_sign():
-    words = said("elephant", habits_of(SIGNERS[0]))
+    words = mouthed("elephant", habits_of(SIGNERS[0]))
     ends = np.array([word.segment.end for word in words])
     assert abs(ends.mean() - 1.6) < 0.1
     assert all(0.045 * len(w.phonemes) - 1e-9 <= w.segment.duration <= 0.19 * len(w.phonemes) + 1e-9 for w in words)
@@ -32,17 +32,17 @@ def test_words_are_mouthed_near_the_end_of_their_sign():
 
 def test_some_words_are_only_begun_and_short_ones_never():
     habits = replace(habits_of(SIGNERS[0]), partial=0.5, slur=0.0)
-    whole = pronounce("elephant")
-    words = said("elephant", habits)
+    complete = pronounce("elephant")
+    words = mouthed("elephant", habits)
     begun = [word for word in words if word.share < 1]
     assert 0.4 < len(begun) / len(words) < 0.6
-    assert all(word.phonemes == whole[: len(word.phonemes)] for word in begun)
-    assert all(word.share == 1 for word in said("cat", habits))
+    assert all(word.phonemes == complete[: len(word.phonemes)] for word in begun)
+    assert all(word.share == 1 for word in mouthed("cat", habits))
 
 
 def test_people_differ_and_stay_who_they_are():
     habits = [habits_of(signer) for signer in SIGNERS]
-    assert np.std([each.clarity for each in habits]) > 0.1
+    assert np.std([habit.clarity for habit in habits]) > 0.1
     assert habits_of(SIGNERS[3]).clarity == habits[3].clarity
     plain = habits_of(SIGNERS[3], 0.0)
     assert (plain.clarity, plain.partial, plain.gestures) == (1, 0, 0)
@@ -92,7 +92,7 @@ def test_a_hand_before_the_mouth_hides_what_it_says(cover):
     at_mouth = motion.right_hand - motion.right_hand[:, 9:10] + motion.face[:, :40].mean(axis=1, keepdims=True)
     exact = project(replace(motion, right_hand=at_mouth.astype(np.float32)), signer.camera)
     noise = replace(NoiseOptions(), mouth_cover=cover, face_drop_rate=0.0)
-    seen = observe(exact, np.random.default_rng(0), noise)
-    gaps = [marks.face[:, 25, 1] - marks.face[:, 35, 1] for marks in (exact, seen)]  # inner lips, below and above
+    observed = observe(exact, np.random.default_rng(0), noise)
+    gaps = [marks.face[:, 25, 1] - marks.face[:, 35, 1] for marks in (exact, observed)]  # inner lips, below and above
     agreement = np.corrcoef(gaps[0], gaps[1])[0, 1]
     assert agreement > 0.9 if cover == 0 else agreement < 0.5

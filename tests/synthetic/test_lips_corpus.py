@@ -31,10 +31,10 @@ def test_splits_share_neither_people_nor_words(lips_corpus: Corpus) -> None:
         videos = lips_corpus.in_split(split)
         people[split] = {video.signer for video in videos}
         words[split] = {word.word for video in videos for word in lips_corpus.mouthings(video.id)}
-    for said in (people, words):
-        assert said["train"] | said["validation"] | said["test"]
-        assert not said["train"] & said["validation"]
-        assert not said["test"] & (said["train"] | said["validation"])
+    for by_split in (people, words):
+        assert by_split["train"] | by_split["validation"] | by_split["test"]
+        assert not by_split["train"] & by_split["validation"]
+        assert not by_split["test"] & (by_split["train"] | by_split["validation"])
     assert words["test"] <= set(read_vocabulary(unseen=True).words)
 
 

@@ -63,15 +63,15 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
 
 
 def test_another_process_gives_the_same_bytes():
-    seen = set()
+    digests = set()
     for salt in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": salt}
         run = subprocess.run(
             [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
         )
-        seen.add(run.stdout.strip())
-    assert len(seen) == 1
-    assert len(seen.pop()) == 64
+        digests.add(run.stdout.strip())
+    assert len(digests) == 1
+    assert len(digests.pop()) == 64
 
 
 def test_dictionary_signs_begin_and_end_at_rest_and_last_about_56_frames():

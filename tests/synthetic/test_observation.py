@@ -71,7 +71,7 @@ SIGNING = continuous(SIGNS, SECOND_SIGNER, np.random.default_rng(1), Knobs())[0]
 EXACT = project(SIGNING, Camera(2.5, 1.3, aim=(0.0, 0.1)))
 
 
-def found(landmarks):
+def hand_visible(landmarks):
     return np.isfinite(landmarks.right_hand[:, 0, 0])
 
 
@@ -82,16 +82,16 @@ def test_no_strength_changes_nothing():
 def test_bodies_are_always_there_hands_nearly_and_gloved_ones_less():
     bare, gloved = (observe(EXACT, np.random.default_rng(0), n) for n in (NoiseOptions(), GLOVED))
     assert np.isfinite(bare.body).all()
-    assert 0.85 < found(bare).mean() < 0.99
-    assert 0.55 < found(gloved).mean() < found(bare).mean() - 0.05
+    assert 0.85 < hand_visible(bare).mean() < 0.99
+    assert 0.55 < hand_visible(gloved).mean() < hand_visible(bare).mean() - 0.05
     faces = [np.isfinite(observe(EXACT, np.random.default_rng(i)).face[:, 0, 0]).mean() for i in range(4)]
     assert 0.97 < np.mean(faces) < 1
     assert ((bare.body[..., 3] >= 0) & (bare.body[..., 3] <= 1)).all()
 
 
 def test_a_hand_is_seen_as_a_whole_or_not_at_all():
-    seen = np.isfinite(observe(EXACT, np.random.default_rng(0), GLOVED).right_hand)
-    assert (seen.all(axis=(1, 2)) == seen.any(axis=(1, 2))).all()
+    visible = np.isfinite(observe(EXACT, np.random.default_rng(0), GLOVED).right_hand)
+    assert (visible.all(axis=(1, 2)) == visible.any(axis=(1, 2))).all()
 
 
 def test_hands_outside_the_image_are_missed_and_legs_not_believed():
@@ -99,7 +99,7 @@ def test_hands_outside_the_image_are_missed_and_legs_not_believed():
     landmarks = observe(near, np.random.default_rng(0))
     outside = near.right_hand[:, :, 1].min(axis=1) > 1.1
     assert outside.any()
-    assert not found(landmarks)[outside].any()
+    assert not hand_visible(landmarks)[outside].any()
     assert landmarks.body[:, 27:, 3].max() < 0.05
 
 
@@ -107,7 +107,7 @@ def test_fast_hands_are_missed_more_often():
     fast = replace(GLOVED, drop_rate=0.0, drop_overlap=0.0)
     speed = np.linalg.norm(np.gradient(EXACT.right_hand[:, 0, :2], axis=0), axis=1)
     inside = EXACT.right_hand[..., 1].max(axis=1) < 0.95
-    missed = np.mean([~found(observe(EXACT, np.random.default_rng(seed), fast)) for seed in range(8)], axis=0)
+    missed = np.mean([~hand_visible(observe(EXACT, np.random.default_rng(seed), fast)) for seed in range(8)], axis=0)
     slow = speed < np.median(speed)
     assert missed[inside & ~slow].mean() > 1.3 * missed[inside & slow].mean()
 

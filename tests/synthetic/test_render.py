@@ -72,8 +72,8 @@ def test_a_hand_before_the_chest_hides_it_and_one_behind_it_is_hidden(signing):
 
 
 def test_a_hand_before_the_mouth_hides_the_lips(signing):
-    place = FACE_POINTS.index(13)
-    mouth = signing.face[0, place, :2]
+    index = FACE_POINTS.index(13)
+    mouth = signing.face[0, index, :2]
     open_face = next(render(signing[:1], PLAIN, SIZE))
     covered = next(render(moved_hand(signing, mouth, -1.0), PLAIN, SIZE))
     assert np.abs(colour_at(open_face, mouth, 3) - colour_at(covered, mouth, 3)).max() > 20
@@ -106,8 +106,8 @@ def test_an_open_shutter_blurs_the_moving_hand(signing):
     places = [moved_hand(signing, (x, 0.5), -1.0) for x in (0.3, 0.5)]
     quick = replace(
         signing[:2],
-        body=np.concatenate([place.body for place in places]),
-        right_hand=np.concatenate([place.right_hand for place in places]),
+        body=np.concatenate([landmarks.body for landmarks in places]),
+        right_hand=np.concatenate([landmarks.right_hand for landmarks in places]),
     )
     sharp, soft = (next(render(quick, PLAIN, SIZE, blur=blur)).astype(float) for blur in (0.0, 1.0))
     around = (slice(100, 156), slice(50, 104))
@@ -130,9 +130,9 @@ def test_what_is_not_known_is_not_drawn(signing):
             for name in ("body", "left_hand", "right_hand", "face")
         },
     )
-    seen, empty = render(both, PLAIN, SIZE, blur=0)
+    picture, empty = render(both, PLAIN, SIZE, blur=0)
     assert np.abs(colour_at(empty, (0.5, 0.9)) - PLAIN.backdrop_colour).max() < 45
-    assert np.abs(colour_at(seen, (0.5, 0.9)) - colour_at(empty, (0.5, 0.9))).max() > 20
+    assert np.abs(colour_at(picture, (0.5, 0.9)) - colour_at(empty, (0.5, 0.9))).max() > 20
     with pytest.raises(LandmarksError):
         render(nothing, PLAIN, SIZE)
 
@@ -174,13 +174,13 @@ def test_mediapipe_finds_pose_face_and_hands(signing, skin):
     appearance = make_appearance(40 + skin, skin=skin)
     with Tracker() as tracker:
         sights = [tracker.see(picture) for picture in render(some, appearance, SIZE)]
-    seen = join_frames(sights, some.times.tolist(), SIZE)
-    assert np.isfinite(seen.body[:, 0, 0]).mean() >= 0.95
-    assert np.isfinite(seen.face[:, 0, 0]).mean() >= 0.8
+    estimated = join_frames(sights, some.times.tolist(), SIZE)
+    assert np.isfinite(estimated.body[:, 0, 0]).mean() >= 0.95
+    assert np.isfinite(estimated.face[:, 0, 0]).mean() >= 0.8
     unit = np.median(np.linalg.norm(some.body[:, 11, :2] - some.body[:, 12, :2], axis=1))
-    exact, found = (np.concatenate([x.left_hand, x.right_hand]) for x in (some, seen))
+    exact, hands = (np.concatenate([x.left_hand, x.right_hand]) for x in (some, estimated))
     inside = ((exact[..., :2] > 0) & (exact[..., :2] < 1)).all((1, 2))
     # Hands hidden by the other arm count here, too.
-    assert np.isfinite(found[inside, 0, 0]).mean() >= 0.7
-    error = np.linalg.norm((found - exact)[inside][:, [4, 8, 12, 16, 20], :2], axis=-1) / unit
+    assert np.isfinite(hands[inside, 0, 0]).mean() >= 0.7
+    error = np.linalg.norm((hands - exact)[inside][:, [4, 8, 12, 16, 20], :2], axis=-1) / unit
     assert np.nanmean(error) <= 0.1

@@ -94,8 +94,8 @@ def test_some_words_are_not_signed_and_some_signs_are_not_written(sentences, sig
     written = sum(w in listed for s in sentences for m in s.mentions for w in m.words)
     rendered = sum(g.word in listed and g.mention is not None for gs in signed for g in gs)
     extra = sum(g.word in listed and g.mention is None for gs in signed for g in gs)
-    made = {g.word for gs in signed for g in gs}
-    never = sum(w not in made for s in sentences for m in s.mentions for w in m.words)
+    signed_words = {g.word for gs in signed for g in gs}
+    never = sum(w not in signed_words for s in sentences for m in s.mentions for w in m.words)
     assert 0.5 < rendered / written < 0.9
     assert extra > 0.01 * written
     assert never > 100

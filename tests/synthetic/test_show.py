@@ -21,11 +21,11 @@ def word(lexicon):
 
 
 def test_scenes_show_every_variant_and_then_a_use_between_two_others(lexicon, word):
-    made = list(scenes(lexicon, word, seed=1))
-    assert [len(scene.signs) for scene in made] == [1, 1, 3]
-    assert [scene.detail for scene in made[:2]] == [str(sign) for sign in lexicon[word].variants]
-    assert made[2].signs[1][0] == word
-    assert made[2].signs[1][1].duration < made[0].signs[0][1].duration
+    shown_scenes = list(scenes(lexicon, word, seed=1))
+    assert [len(scene.signs) for scene in shown_scenes] == [1, 1, 3]
+    assert [scene.detail for scene in shown_scenes[:2]] == [str(sign) for sign in lexicon[word].variants]
+    assert shown_scenes[2].signs[1][0] == word
+    assert shown_scenes[2].signs[1][1].duration < shown_scenes[0].signs[0][1].duration
 
 
 def test_an_unknown_word_is_refused_and_leaves_no_file(tmp_path):
@@ -47,8 +47,8 @@ def test_a_page_is_one_file_with_videos_glosses_and_subtitles(tmp_path):
     assert len(forms) == len(plan.lexicon[word].variants) + 1
     assert subtitles
     of_word, of_sentences = re.findall(r"base64,([^\"]+)", text)
-    shown = list(scenes(plan.lexicon, word, seed=7, size=(64, 64)))
-    for content, count in ((of_word, sum(len(scene.landmarks) for scene in shown)), (of_sentences, None)):
+    expected_scenes = list(scenes(plan.lexicon, word, seed=7, size=(64, 64)))
+    for content, count in ((of_word, sum(len(scene.landmarks) for scene in expected_scenes)), (of_sentences, None)):
         video = tmp_path / "video.mp4"
         video.write_bytes(base64.b64decode(content))
         with open_video(video) as opened:

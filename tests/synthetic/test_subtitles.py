@@ -28,15 +28,15 @@ def signing(sentences):
 
 def test_cues_keep_every_mention_at_its_characters(sentences):
     cues = cut_into_cues(sentences, named_rng(1, "cues"))
-    seen = set()
+    mentions = set()
     for cue in cues:
         for mention in cue.mentions:
             source = sentences[mention.sentence]
             original = source.mentions[mention.mention]
             written = cue.text[mention.start : mention.end].replace("\n", " ")
             assert written == source.text[original.start : original.end]
-            seen.add((mention.sentence, mention.mention))
-    assert len(seen) == sum(len(s.mentions) for s in sentences)
+            mentions.add((mention.sentence, mention.mention))
+    assert len(mentions) == sum(len(s.mentions) for s in sentences)
 
 
 def test_cues_have_eight_words_and_at_most_three_lines(sentences):
@@ -50,26 +50,26 @@ def test_cues_have_eight_words_and_at_most_three_lines(sentences):
 
 def test_aligned_cues_are_shown_while_they_are_signed(sentences, signing):
     cues = cut_into_cues(sentences, named_rng(1, "cues"))
-    shown = time_cues(cues, signing, named_rng(1, "times"), 0.0)
-    for cue, subtitle in zip(cues, shown, strict=True):
+    subtitles = time_cues(cues, signing, named_rng(1, "times"), 0.0)
+    for cue, subtitle in zip(cues, subtitles, strict=True):
         if cue.first == int(cue.first) and cue.last == cue.first + 1:
-            place = signing[int(cue.first)]
-            assert (subtitle.start, subtitle.end) == pytest.approx((place.start, place.end), abs=2e-3)
+            segment = signing[int(cue.first)]
+            assert (subtitle.start, subtitle.end) == pytest.approx((segment.start, segment.end), abs=2e-3)
 
 
 def test_misaligned_cues_come_seconds_early_in_order_without_overlap(sentences, signing):
     cues = cut_into_cues(sentences, named_rng(1, "cues"))
-    shown = time_cues(cues, signing, named_rng(1, "times"), 1.0)
-    shift = np.array([signing[int(c.first)].start - s.start for c, s in zip(cues, shown, strict=True)])
+    subtitles = time_cues(cues, signing, named_rng(1, "times"), 1.0)
+    shift = np.array([signing[int(c.first)].start - s.start for c, s in zip(cues, subtitles, strict=True)])
     assert 0.4 < np.mean(shift) < 2.6
     assert np.std(shift) > 0.4
-    assert all(a.end <= b.start for a, b in pairwise(shown))
-    assert all(0 <= s.start < s.end for s in shown)
+    assert all(a.end <= b.start for a, b in pairwise(subtitles))
+    assert all(0 <= s.start < s.end for s in subtitles)
 
 
 def test_sound_captions_lie_in_gaps():
-    shown = [Subtitle(float(4 * i), 4 * i + 2.0, "x") for i in range(200)]
-    sounds = sound_captions(shown, named_rng(1, "sounds"))
+    subtitles = [Subtitle(float(4 * i), 4 * i + 2.0, "x") for i in range(200)]
+    sounds = sound_captions(subtitles, named_rng(1, "sounds"))
     assert 20 < len(sounds) < 120
     assert all(s.start % 4 == 2 and s.end % 4 == 0 for s in sounds)
 

@@ -55,10 +55,10 @@ def labelled_signs(clips: Clips) -> LabelledSigns:
 def features() -> TrunkFeatures:
     """A video that shows word after word, 60 frames each; a word is a direction, another one in the dictionary."""
     random = np.random.default_rng(0)
-    shown = random.normal(0, 3, (4, 24))
-    other = shown @ np.linalg.qr(random.normal(size=(24, 24)))[0]
+    directions = random.normal(0, 3, (4, 24))
+    other = directions @ np.linalg.qr(random.normal(size=(24, 24)))[0]
     grid = Grid(25.0, 16, 1, 4 * 60 + 15)
-    windows = 5 + np.repeat(shown, 60, axis=0) + random.normal(0, 0.5, (240, 24))
+    windows = 5 + np.repeat(directions, 60, axis=0) + random.normal(0, 0.5, (240, 24))
     exemplars = tuple(Exemplar(word, f"{word}-{take}") for word in WORDS for take in (1, 2))
     clips = 5 + np.repeat(other, 2, axis=0)[:, None] + random.normal(0, 0.5, (8, 4, 24))
     return TrunkFeatures(

@@ -40,8 +40,8 @@ def test_both_losses_fall(footage: EmbeddedFootage, spotter: Spotter, run: tuple
     with torch.no_grad():
         before = [losses(Adapters(128, 256), batches[step], OPTIONS, scale) for step in range(3)]
         after = [losses(run[0], batches[step], OPTIONS, scale) for step in range(3)]
-    assert sum(each[0] for each in after) < sum(each[0] for each in before) - 0.05
-    assert sum(each[1] for each in after) < sum(each[1] for each in before) - 0.05
+    assert sum(pair[0] for pair in after) < sum(pair[0] for pair in before) - 0.05
+    assert sum(pair[1] for pair in after) < sum(pair[1] for pair in before) - 0.05
 
 
 @pytest.mark.parametrize("bags", ["section", "figure", "released"])
@@ -59,15 +59,15 @@ def test_what_is_made_is_an_ordinary_encoder(
 ) -> None:
     card = {"licence": "CC0-1.0"}
     encoder = fold(spotter.encoder, run[0], BOTH, footage.gallery, "mine", card)
-    kept = save_encoder(encoder, tmp_path / "mine.safetensors", half=True)
-    assert kept.hash != spotter.encoder.hash
+    saved = save_encoder(encoder, tmp_path / "mine.safetensors", half=True)
+    assert saved.hash != spotter.encoder.hash
     loaded = load(tmp_path / "mine.safetensors", cache=False)
     assert loaded.encoder.contract.threshold == spotter.encoder.contract.threshold
     video = next(iter(subtitled.videos.values())).landmarks
     assert video is not None
     dictionary = subtitled.dictionary()
-    found = loaded.search(video, dictionary.select(list(dictionary)[:3]))
-    assert len(found.best) == 3
+    result = loaded.search(video, dictionary.select(list(dictionary)[:3]))
+    assert len(result.best) == 3
     assert decoys_of(loaded.encoder) is not None, "decoys came along"
 
 
@@ -87,7 +87,7 @@ class RecordingSpotter(Spotter):
 @pytest.mark.parametrize("has_splits", [True, False])
 def test_test_videos_are_not_looked_at(has_splits: bool, spotter: Spotter, subtitled: Corpus, tmp_path: Path) -> None:
     """With splits those of the corpus; without, a split by video is made, kept and used again."""
-    splits = {name: ("test" if place % 3 == 0 else "train") for place, name in enumerate(sorted(subtitled.videos))}
+    splits = {name: ("test" if number % 3 == 0 else "train") for number, name in enumerate(sorted(subtitled.videos))}
     videos = {
         name: replace(video, split=splits[name] if has_splits else "") for name, video in subtitled.videos.items()
     }
@@ -98,10 +98,10 @@ def test_test_videos_are_not_looked_at(has_splits: bool, spotter: Spotter, subti
     if has_splits:
         test = {name for name, split in splits.items() if split == "test"}
     else:
-        kept = read_splits(tmp_path / "mine" / "splits.json")
-        test = set(kept.test)
-        assert sorted((*kept.train, *kept.test)) == sorted(videos)
-        assert {each.id for each in with_split(corpus, tmp_path / "mine" / "splits.json").in_split("test")} == test
+        made_splits = read_splits(tmp_path / "mine" / "splits.json")
+        test = set(made_splits.test)
+        assert sorted((*made_splits.train, *made_splits.test)) == sorted(videos)
+        assert {video.id for video in with_split(corpus, tmp_path / "mine" / "splits.json").in_split("test")} == test
     assert test
     assert set(recording.videos) == {name.rsplit("/", 1)[-1] for name in videos.keys() - test}
     assert (adapted.videos, adapted.test_videos) == (len(videos) - len(test), len(test))
@@ -131,13 +131,13 @@ def test_what_is_held_out_is_not_learned_from(footage: EmbeddedFootage) -> None:
 def test_every_segment_and_every_word_is_held_out_in_one_turn(footage: EmbeddedFootage) -> None:
     turns = footage.turns(OPTIONS)
     assert len(turns) == 3
-    held = [segment for turn in turns for segment in turn.held]
-    assert sorted(map(repr, held)) == sorted(map(repr, footage.every))
+    segments = [segment for turn in turns for segment in turn.held]
+    assert sorted(map(repr, segments)) == sorted(map(repr, footage.every))
     words = [word for turn in turns for word in set(footage.gallery.words) - turn.words]
     assert sorted(words) == sorted(footage.gallery.words)
-    whole = footage.whole()
-    assert (whole.learned, whole.held, whole.words) == (footage.every, (), frozenset(footage.gallery.words))
-    assert len({part.digest for part in (*turns, whole)}) == 4
+    entire = footage.whole()
+    assert (entire.learned, entire.held, entire.words) == (footage.every, (), frozenset(footage.gallery.words))
+    assert len({part.digest for part in (*turns, entire)}) == 4
 
 
 def test_embeddings_stay_as_they_are_unless_asked_for(
@@ -154,8 +154,8 @@ def test_of_few_videos_the_last_part_is_held_out(spotter: Spotter, subtitled: Co
     footage = read_footage(spotter, few, subtitled.dictionary(), OPTIONS)
     for name in few.videos:
         learned = [segment.span.end for segment in footage.learned if segment.video == name]
-        held = [segment.span.start for segment in footage.held if segment.video == name]
-        assert max(learned) <= min(held)
+        held_out = [segment.span.start for segment in footage.held if segment.video == name]
+        assert max(learned) <= min(held_out)
 
 
 def test_the_foreground_clip_is_where_the_label_is(footage: EmbeddedFootage) -> None:
@@ -166,21 +166,21 @@ def test_the_foreground_clip_is_where_the_label_is(footage: EmbeddedFootage) -> 
     assert 0 < int(front.sum()) <= OPTIONS.segments
     assert set(batch.clip_word[front].tolist()) <= set(batch.word[batch.foreground].tolist())
     for item in batch.clips.segment[front].tolist():
-        own = batch.clips.segment == item
-        ends = [set(f[e].tolist()) for f, e in zip(batch.clips.frames[own], batch.clips.is_end[own], strict=True)]
-        assert sum(len(each) for each in ends) == len(set().union(*ends)), "no end is in two clips"
+        clips = batch.clips.segment == item
+        ends = [set(f[e].tolist()) for f, e in zip(batch.clips.frames[clips], batch.clips.is_end[clips], strict=True)]
+        assert sum(len(end) for end in ends) == len(set().union(*ends)), "no end is in two clips"
 
 
 def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, subtitled: Corpus) -> None:
-    shown: list[str] = []
+    titles: list[str] = []
 
     @contextmanager
     def stage(title: str) -> Iterator[Progress]:
-        shown.append(title)
+        titles.append(title)
         yield lambda done, total: None
 
     read_footage(spotter, subtitled, subtitled.dictionary(), OPTIONS, stage)
-    assert shown == ["exemplars", "videos"]
+    assert titles == ["exemplars", "videos"]
 
 
 @pytest.mark.parametrize(

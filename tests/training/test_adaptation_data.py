@@ -26,20 +26,20 @@ def test_gains_are_paired_by_word_and_told_by_group_over_all_turns() -> None:
     nothing = np.empty(0)
     before = HeldOutScores({"a": [0.5], "b": [0.6], "c": [0.7]}, {}, nothing)
     after = HeldOutScores({"a": [0.6], "b": [0.7], "c": [0.6]}, {}, nothing)
-    found = {each.group: each for each in gains([Turn(before, after, frozenset("ab"))])}
-    assert found["learned words"].difference.value == pytest.approx(0.1)
-    assert found["learned words"].is_shown
-    assert found["held-out words"].difference.value == pytest.approx(-0.1)
-    assert found["all words"].words == 3
-    assert not found["all words"].is_shown
+    by_group = {gain.group: gain for gain in gains([Turn(before, after, frozenset("ab"))])}
+    assert by_group["learned words"].difference.value == pytest.approx(0.1)
+    assert by_group["learned words"].is_shown
+    assert by_group["held-out words"].difference.value == pytest.approx(-0.1)
+    assert by_group["all words"].words == 3
+    assert not by_group["all words"].is_shown
     other = HeldOutScores({"a": [0.9]}, {}, nothing)  # in another turn "a" is held out, and gains 0.3
     turns = [
         Turn(before, after, frozenset("ab")),
         Turn(HeldOutScores({"a": [0.6]}, {}, nothing), other, frozenset("bc")),
     ]
-    found = {each.group: each for each in gains(turns)}
-    assert found["held-out words"].difference.value == pytest.approx((0.3 - 0.1) / 2)
-    assert found["all words"].difference.value == pytest.approx(((0.1 + 0.3) / 2 + 0.1 - 0.1) / 3)
+    by_group = {gain.group: gain for gain in gains(turns)}
+    assert by_group["held-out words"].difference.value == pytest.approx((0.3 - 0.1) / 2)
+    assert by_group["all words"].difference.value == pytest.approx(((0.1 + 0.3) / 2 + 0.1 - 0.1) / 3)
 
 
 def test_labels_decide_where_enough_words_have_them() -> None:

@@ -45,22 +45,25 @@ def test_the_adapted_encoder_gives_what_was_measured(encoder: Encoder, gallery: 
     """Held-out scores are of mapped tracks and galleries; these are what the new encoder makes of the files."""
     adapters, video = some_adapters(), next(iter(tiny_corpus.videos.values()))
     assert video.landmarks is not None
-    made = Spotter(fold(encoder, adapters, BOTH, gallery, "new", {}))
-    track, expected = made.track(video.landmarks), adapt_track(Spotter(encoder).track(video.landmarks), adapters, "x")
+    adapted = Spotter(fold(encoder, adapters, BOTH, gallery, "new", {}))
+    track, expected = (
+        adapted.track(video.landmarks),
+        adapt_track(Spotter(encoder).track(video.landmarks), adapters, "x"),
+    )
     assert track.codes is not None
     assert expected.codes is not None
     np.testing.assert_allclose(track.codes, expected.codes, atol=0.02)
     np.testing.assert_allclose(track.embeddings, expected.embeddings, atol=2e-3)
-    shown, mapped = made.gallery(gallery.exemplars), adapt_gallery(gallery, adapters)
-    assert shown.codes is not None
+    exemplars, mapped = adapted.gallery(gallery.exemplars), adapt_gallery(gallery, adapters)
+    assert exemplars.codes is not None
     assert mapped.codes is not None
-    np.testing.assert_allclose(shown.codes, mapped.codes, atol=1e-3)
-    np.testing.assert_allclose(shown.embeddings, mapped.embeddings, atol=1e-4)
+    np.testing.assert_allclose(exemplars.codes, mapped.codes, atol=1e-3)
+    np.testing.assert_allclose(exemplars.embeddings, mapped.embeddings, atol=1e-4)
 
 
 def test_a_map_of_codes_leaves_embeddings_alone(encoder: Encoder, gallery: Gallery) -> None:
-    made = Spotter(fold(encoder, some_adapters(), AdapterChoice(codes=True, embedding=False), gallery, "new", {}))
-    np.testing.assert_allclose(made.gallery(gallery.exemplars).embeddings, gallery.embeddings, atol=1e-4)
+    adapted = Spotter(fold(encoder, some_adapters(), AdapterChoice(codes=True, embedding=False), gallery, "new", {}))
+    np.testing.assert_allclose(adapted.gallery(gallery.exemplars).embeddings, gallery.embeddings, atol=1e-4)
 
 
 def test_decoys_and_typical_cost_follow(encoder: Encoder, gallery: Gallery) -> None:
@@ -78,8 +81,8 @@ def test_an_encoder_without_decoys_reads_its_typical_cost_from_exemplars(gallery
     with torch.no_grad():
         adapters.codes.copy_(torch.eye(128))
     bare = make_encoder("bare", build("frame_codes", mlp=False))
-    made = frame_coder(fold(bare, adapters, BOTH, gallery, "new", {}))
-    assert float(made.typical_cost) == pytest.approx(2.0, rel=1e-4)
+    coder = frame_coder(fold(bare, adapters, BOTH, gallery, "new", {}))
+    assert float(coder.typical_cost) == pytest.approx(2.0, rel=1e-4)
 
 
 def test_an_encoder_without_frame_codes_cannot_be_adapted() -> None:

@@ -40,12 +40,12 @@ def test_a_label_goes_with_the_nearest_subtitle_that_has_its_word() -> None:
         label("dog", 8.5),  # its subtitle is shown for 1 s only
         label("rare", 2.0),  # not in the vocabulary
     ],
-    ids=lambda each: f"{each.word}-{each.time}-{each.confidence}-{each.source}",
+    ids=lambda left_out: f"{left_out.word}-{left_out.time}-{left_out.confidence}-{left_out.source}",
 )
 def test_what_is_left_out(left_out: Label) -> None:
     options = ItemOptions(least=LeastConfidence(0.8, 0.8), sources=("M", "V"))
-    kept = [label("apple", 2.0), label("house", 6.0, source="V")]
-    items = collect_items([*kept, left_out], SUBTITLES, WORDS, WORDS, options)
+    usable = [label("apple", 2.0), label("house", 6.0, source="V")]
+    items = collect_items([*usable, left_out], SUBTITLES, WORDS, WORDS, options)
     assert [item.time for item in items] == [2.0, 6.0]
     assert [item.label.source for item in items] == ["M", "V"]
 

@@ -60,8 +60,8 @@ def test_a_terminated_job_saves_its_state_and_resumes_to_the_same_bits(tmp_path:
     assert json.loads(events[-1])["step"] in {2, 3}  # a process that has begun the next step ends it
     code, report = torchrun(SCRIPT, "terminated", tmp_path / "parts")
     assert code == 0, report
-    whole, parts = (torch.load(tmp_path / name / "weights.pt", weights_only=True) for name in ("whole", "parts"))
-    assert all(torch.equal(weights, parts[name]) for name, weights in whole.items())
+    at_once, parts = (torch.load(tmp_path / name / "weights.pt", weights_only=True) for name in ("whole", "parts"))
+    assert all(torch.equal(weights, parts[name]) for name, weights in at_once.items())
 
 
 @given(count=st.integers(0, 50), size=st.integers(1, 9))

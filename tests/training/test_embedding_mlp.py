@@ -74,14 +74,14 @@ def test_batches_hold_the_features_of_their_places(features: TrunkFeatures, item
     batch = EmbeddingData(features, items, CONFIG)[3]
     windows = features.videos["v"].features
     assert torch.equal(batch.clips, torch.from_numpy(windows[batch.places.clip_window].astype(np.float32)))
-    made = batch.embedded(batch.clips, batch.exemplars)
-    assert len(made.clips) == 3 * (1 + 2) + 1
-    assert len(made.exemplars) == 3 * 2 * 2 + 2
+    embedded = batch.embedded(batch.clips, batch.exemplars)
+    assert len(embedded.clips) == 3 * (1 + 2) + 1
+    assert len(embedded.exemplars) == 3 * 2 * 2 + 2
     words = [features.exemplars[i].word for i in batch.places.exemplars[batch.places.exemplar_row]]
-    assert [WORDS[i] for i in made.exemplar_word] == words
+    assert [WORDS[i] for i in embedded.exemplar_word] == words
     fore = EmbeddingData(features, items, replace(CONFIG, loss="watch_lookup"))[3]
     assert len(fore.clips) == 4
-    assert torch.equal(fore.clips, batch.clips[made.is_foreground])
+    assert torch.equal(fore.clips, batch.clips[embedded.is_foreground])
 
 
 def test_folding_changes_nothing() -> None:
@@ -120,14 +120,14 @@ def test_any_trunk_takes_any_new_mlp(
     config = EmbeddingConfig(
         name="new", loss=loss, domain_specific=domain_specific, epochs=1, dimension=12, batch=batch
     )
-    made = train_embedding_on_corpus(config, trunk, corpus, Run(tmp_path, command="signspot train"))
-    assert (made.contract.dimension, made.contract.threshold, made.card["licence"]) == (12, 0.8, "CC0-1.0")
-    kept = save_encoder(made, tmp_path / "new.safetensors")
-    assert load_encoder(tmp_path / "new.safetensors").hash == kept.hash == made.hash
+    trained = train_embedding_on_corpus(config, trunk, corpus, Run(tmp_path, command="signspot train"))
+    assert (trained.contract.dimension, trained.contract.threshold, trained.card["licence"]) == (12, 0.8, "CC0-1.0")
+    saved = save_encoder(trained, tmp_path / "new.safetensors")
+    assert load_encoder(tmp_path / "new.safetensors").hash == saved.hash == trained.hash
     clips = torch.rand(2, 16, 69, 4)
     with torch.inference_mode():
-        assert torch.equal(made.module.trunk(clips), trunk.module.trunk(clips))
-        same = torch.equal(made.module(clips, "continuous"), made.module(clips, "dictionary"))
+        assert torch.equal(trained.module.trunk(clips), trunk.module.trunk(clips))
+        same = torch.equal(trained.module(clips, "continuous"), trained.module(clips, "dictionary"))
     assert same is not domain_specific
 
 
@@ -158,12 +158,12 @@ def test_the_best_weights_are_chosen_on_validation_videos(corpus: Corpus, tmp_pa
     write_records(verified, copy.layout.labels("V"))
     moved = {"train": "validation", "test": "train"}
     videos = {name: replace(video, split=moved[video.split]) for name, video in copy.videos.items()}
-    made = train_embedding_on_corpus(config, trunk, replace(copy, videos=videos), Run(tmp_path / "run"))
+    trained = train_embedding_on_corpus(config, trunk, replace(copy, videos=videos), Run(tmp_path / "run"))
     lines = map(json.loads, (tmp_path / "run" / "events.jsonl").read_text().splitlines())
     measured = [line["mAP"] for line in lines if line["event"] == "validated"]
     assert len(measured) >= config.epochs
-    assert made.card["metrics"]["validation"]["mAP"] == max(measured)
-    assert made.card["config"]["corpus"]["videos"] == len(corpus.in_split("test"))
+    assert trained.card["metrics"]["validation"]["mAP"] == max(measured)
+    assert trained.card["config"]["corpus"]["videos"] == len(corpus.in_split("test"))
 
 
 SYNONYMS = ("big", "car", "large", "tree")
@@ -214,7 +214,7 @@ def test_of_domain_specific_layers_the_dictionarys_see_exemplars_and_learn(
     loss.backward()
     for domain in ("continuous", "dictionary"):
         gradients = [weights.grad for weights in mlp.domains[domain].parameters()]
-        assert all(each is not None and bool(each.any()) for each in gradients)
+        assert all(gradient is not None and bool(gradient.any()) for gradient in gradients)
     with torch.no_grad():
         before = mlp((batch.exemplars - standard.mean) / standard.scale, "dictionary")
         fold_standard(mlp, standard)

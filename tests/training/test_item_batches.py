@@ -52,14 +52,14 @@ def test_windows_lie_on_the_sign_and_beside_it(step: int) -> None:
     for window, item, is_front in zip(places.clip_window, places.clip_item, front, strict=True):
         word = batches.words[places.clip_word[front][item]]
         video = places.videos[item]
-        labels = [round(each.time * 25) for each in ITEMS if each.word == word]
-        span = [each.span for each in ITEMS if each.word == word]
+        labels = [round(item.time * 25) for item in ITEMS if item.word == word]
+        span = [item.span for item in ITEMS if item.word == word]
         assert 0 <= window < GRIDS[video].count
         if is_front:
             assert any(label - 20 <= window <= label + 5 - 16 or (video == "short" and window == 0) for label in labels)
         else:
             assert any(not -20 <= window + 8 - label <= 5 for label in labels)
-            assert any(each.start <= (window + 8) / 25 <= each.end for each in span)
+            assert any(segment.start <= (window + 8) / 25 <= segment.end for segment in span)
     for item, video in enumerate(places.videos):
         assert (~front & (places.clip_item == item)).sum() == 10 or video == "short"
 
@@ -80,9 +80,9 @@ def test_windows_follow_what_the_time_of_a_label_means(label: Label, first: int,
     fronts, behind = set(), set()
     for step in range(150):
         places = batches[step]
-        own = places.clip_item == places.clip_item[places.clip_word == batches.number["apple"]][0]
-        fronts |= set(places.clip_window[own & (places.clip_word >= 0)].tolist())
-        behind |= set(places.clip_window[own & (places.clip_word < 0)].tolist())
+        of_apple = places.clip_item == places.clip_item[places.clip_word == batches.number["apple"]][0]
+        fronts |= set(places.clip_window[of_apple & (places.clip_word >= 0)].tolist())
+        behind |= set(places.clip_window[of_apple & (places.clip_word < 0)].tolist())
     assert fronts == set(range(first, last + 1))
     assert not behind & set(range(first, last + 1))
 
@@ -106,13 +106,13 @@ def test_all_subtitle_words_are_looked_up_once() -> None:
 
 
 def test_without_subtitles_only_labelled_clips_and_words_stay() -> None:
-    whole = make(items=3)[2]
-    fore = whole.foreground_only()
+    batch = make(items=3)[2]
+    fore = batch.foreground_only()
     assert len(fore.clip_window) == 3
     assert (fore.clip_word >= 0).all()
     assert fore.exemplar_foreground.all()
-    assert len(fore.exemplar_row) == whole.exemplar_foreground.sum()
-    before = whole.exemplars[whole.exemplar_row[whole.exemplar_foreground]]
+    assert len(fore.exemplar_row) == batch.exemplar_foreground.sum()
+    before = batch.exemplars[batch.exemplar_row[batch.exemplar_foreground]]
     assert np.array_equal(fore.exemplars[fore.exemplar_row], before)
 
 
@@ -147,8 +147,8 @@ def test_background_clips_share_no_frame_with_the_labelled_sign(label: Label) ->
         places = batches[step]
         item = int(places.clip_item[places.clip_word == batches.number["apple"]][0])
         starts = places.clip_window[(places.clip_item == item) & (places.clip_word < 0)] / 25
-        place = label.stretch(20 / 25, 5 / 25, 11 / 25)
-        first, last = min(place.start, label.segment.start), max(place.end, label.segment.end)
+        around_label = label.stretch(20 / 25, 5 / 25, 11 / 25)
+        first, last = min(around_label.start, label.segment.start), max(around_label.end, label.segment.end)
         assert len(starts) == 10
         assert all(start + 16 / 25 <= first + 0.021 or start >= last - 0.021 for start in starts)
 

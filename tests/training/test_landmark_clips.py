@@ -27,9 +27,9 @@ STILL = Augmentation(*[0.0] * 13)
 
 def ramp(frames: int, base: float) -> np.ndarray:
     """A sign whose every point is at `base` + its frame."""
-    made = np.ones((frames, JOINTS, CHANNELS), np.float16)
-    made[..., :3] = (base + np.arange(frames))[:, None, None]
-    return made
+    points = np.ones((frames, JOINTS, CHANNELS), np.float16)
+    points[..., :3] = (base + np.arange(frames))[:, None, None]
+    return points
 
 
 def signs() -> LabelledSigns:
@@ -40,22 +40,22 @@ def signs() -> LabelledSigns:
 
 def test_words_and_domains_are_balanced() -> None:
     batches = SignBatches(signs(), 16, 0, ClipOptions(clips=24), STILL)
-    clips, words, shown = batches.make(3)
+    clips, words, isolated = batches.make(3)
     assert clips.shape == (24, 16, JOINTS, CHANNELS)
-    assert [int((words[~shown] == word).sum()) for word in range(3)] == [6, 6, 0]
-    assert [int((words[shown] == word).sum()) for word in range(3)] == [4, 4, 4]
+    assert [int((words[~isolated] == word).sum()) for word in range(3)] == [6, 6, 0]
+    assert [int((words[isolated] == word).sum()) for word in range(3)] == [4, 4, 4]
     assert not bool(batches.make(3, dictionary=0.0)[2].any())
 
 
 def test_a_clip_lies_within_its_sign() -> None:
-    clips, words, shown = SignBatches(signs(), 16, 0, ClipOptions(clips=120), STILL).make(0)
+    clips, words, isolated = SignBatches(signs(), 16, 0, ClipOptions(clips=120), STILL).make(0)
     first, last = clips[:, 0, 0, 0], clips[:, -1, 0, 0]
-    base = torch.where(shown, 200 + 100 * words, 100 * words)
+    base = torch.where(isolated, 200 + 100 * words, 100 * words)
     assert bool((first >= base).all())
-    assert bool((last <= base + torch.where(shown, 40, 24)).all())
+    assert bool((last <= base + torch.where(isolated, 40, 24)).all())
     span = last - first
-    assert 13 <= float(span[~shown].min()) < float(span[~shown].max()) <= 17  # a tenth slower or faster than 15
-    assert float(span[shown].min()) >= 0.8 * 40  # an exemplar is shown whole
+    assert 13 <= float(span[~isolated].min()) < float(span[~isolated].max()) <= 17  # a tenth slower or faster than 15
+    assert float(span[isolated].min()) >= 0.8 * 40  # an exemplar is shown whole
 
 
 def test_a_batch_follows_from_seed_and_step() -> None:
@@ -73,13 +73,13 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
     splits = corpus.splits()
-    found = collect_signs(corpus, splits.words.all, splits.train, ClipOptions())
+    collected = collect_signs(corpus, splits.words.all, splits.train, ClipOptions())
     labels = [label for label in corpus.labels(list(splits.train)) if label.word in splits.words.all]
-    assert found.labels == len(labels)
-    assert sum(map(len, found.dictionary)) == len(corpus.dictionary().exemplars)
-    assert all(len(sign) == 25 for word in found.continuous for sign in word)
+    assert collected.labels == len(labels)
+    assert sum(map(len, collected.dictionary)) == len(corpus.dictionary().exemplars)
+    assert all(len(sign) == 25 for word in collected.continuous for sign in word)
     surer = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(least=LeastConfidence(0.8)))
-    assert 0 < surer.labels == sum(label.confidence >= 0.8 for label in labels) < found.labels
+    assert 0 < surer.labels == sum(label.confidence >= 0.8 for label in labels) < collected.labels
     assert not any(collect_signs(corpus, splits.words.all, splits.train, ClipOptions(dictionary=1.0)).continuous)
 
 
@@ -97,24 +97,24 @@ def test_surer_labels_once_the_dictionary_joins() -> None:
     sure = replace(signs(), sure=((True, *[False] * 8), (False,), ()))
     sure.continuous[0][0][..., :3] += 50  # the one that is sure
     batches = SignBatches(sure, 16, 0, ClipOptions(clips=24), STILL)
-    clips, words, shown = batches.make(0)
-    assert set(words[~shown].tolist()) == {0}
-    assert float(clips[~shown][..., 0].min()) >= 50
+    clips, words, isolated = batches.make(0)
+    assert set(words[~isolated].tolist()) == {0}
+    assert float(clips[~isolated][..., 0].min()) >= 50
     assert set(batches.make(0, dictionary=0.0)[1].tolist()) == {0, 1}
 
 
 def test_exemplars_by_consecutive_frames() -> None:
-    clips, _, shown = SignBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
-    assert set((clips[shown][:, -1, 0, 0] - clips[shown][:, 0, 0, 0]).tolist()) == {15.0}
+    clips, _, isolated = SignBatches(signs(), 16, 0, ClipOptions(clips=24, exemplars="consecutive"), STILL).make(0)
+    assert set((clips[isolated][:, -1, 0, 0] - clips[isolated][:, 0, 0, 0]).tolist()) == {15.0}
     with pytest.raises(OptionsError, match="'x'"):
         ClipOptions(exemplars="x")  # type: ignore[arg-type]
 
 
 def test_how_sure_labels_are_is_told(corpus: Corpus) -> None:
     splits = corpus.splits()
-    found = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(surer=0.8))
+    collected = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(surer=0.8))
     labels = [label for label in corpus.labels(list(splits.train)) if label.word in splits.words.all]
-    assert sum(map(sum, found.sure)) == sum(label.confidence >= 0.8 for label in labels) < found.labels
+    assert sum(map(sum, collected.sure)) == sum(label.confidence >= 0.8 for label in labels) < collected.labels
 
 
 NOTHING = Augmentation(*(0.0,) * 13)
@@ -122,10 +122,10 @@ NOTHING = Augmentation(*(0.0,) * 13)
 
 @pytest.fixture
 def signing() -> np.ndarray:
-    made = np.random.default_rng(0).normal(size=(6, 16, 69, 4)).astype(np.float32)
-    made[..., 3] = 1
-    made[:, :, LEFT_HAND] = 0
-    return made
+    points = np.random.default_rng(0).normal(size=(6, 16, 69, 4)).astype(np.float32)
+    points[..., 3] = 1
+    points[:, :, LEFT_HAND] = 0
+    return points
 
 
 def test_nothing_changes_nothing(signing: np.ndarray) -> None:

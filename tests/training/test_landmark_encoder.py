@@ -75,10 +75,10 @@ def all_weights(coder: FrameCoder) -> torch.Tensor:
 def test_a_store_knows_where_signs_are_and_who_shows_them(store: PairStore, isolated_signs: list[IsolatedClip]) -> None:
     assert len(store.words) == 24
     assert [len(signers) for signers in store.by_word] == [3] * 8
-    seen, first, last = sign_in_context(isolated_signs[4].landmarks, FPS)
+    frames, first, last = sign_in_context(isolated_signs[4].landmarks, FPS)
     assert store.segments[4].tolist() == [first, last + 1]
-    shown = store.fetch(np.array([4, 4]), np.array([0.0, 1.0]))
-    assert shown.numpy() == pytest.approx(seen[[first, last]], abs=5e-3)
+    fetched = store.fetch(np.array([4, 4]), np.array([0.0, 1.0]))
+    assert fetched.numpy() == pytest.approx(frames[[first, last]], abs=5e-3)
 
 
 def test_features_between_frames_are_interpolated_and_clips_have_ends() -> None:
@@ -90,8 +90,8 @@ def test_features_between_frames_are_interpolated_and_clips_have_ends() -> None:
 def test_pairs_are_of_one_word_and_two_known_signers() -> None:
     store = numbered(signers=[0, 0, 1, -1, 2, 2, 3, 3], words=[0, 0, 0, 0, 1, 1, 2, 2])
     assert len(store.by_word) == 1  # the others have one signer each
-    found, mirrored = store.pairs(np.zeros(200, np.int64), np.random.default_rng(0))
-    pairs = {tuple(sorted(pair)) for pair in np.stack([found[:200], found[200:]], axis=1).tolist()}
+    drawn_clips, mirrored = store.pairs(np.zeros(200, np.int64), np.random.default_rng(0))
+    pairs = {tuple(sorted(pair)) for pair in np.stack([drawn_clips[:200], drawn_clips[200:]], axis=1).tolist()}
     assert pairs == {(0, 2), (1, 2)}
     assert not mirrored.any()
     with pytest.raises(OptionsError, match="none of 2 clips"):
@@ -101,8 +101,8 @@ def test_pairs_are_of_one_word_and_two_known_signers() -> None:
 def test_partners_are_drawn_where_they_are_known() -> None:
     store = numbered(signers=[0, 1, 2], words=[0, 0, 0])
     store.partners = {0: [(2, True)], 2: [(0, True)]}
-    found, mirrored = store.pairs(np.zeros(50, np.int64), np.random.default_rng(0))
-    assert set(found.tolist()) == {0, 2}
+    drawn_clips, mirrored = store.pairs(np.zeros(50, np.int64), np.random.default_rng(0))
+    assert set(drawn_clips.tolist()) == {0, 2}
     assert mirrored[50:].all()
 
 
@@ -115,31 +115,31 @@ def frames_of(store: PairStore, word: int) -> list[int]:
 
 def test_partners_leave_out_other_signs_and_know_mirrored_ones(isolated_signs: list[IsolatedClip]) -> None:
     """Another sign under the gloss of a one-handed one is nobody's partner; a left-handed signer's is, mirrored."""
-    whole = store_clips(isolated_signs)
+    all_signs = store_clips(isolated_signs)
     one_handed = next(
-        word for word in range(8) if not whole.frames[:, WRISTS[0], 1][frames_of(whole, word)].lt(1).any()
+        word for word in range(8) if not all_signs.frames[:, WRISTS[0], 1][frames_of(all_signs, word)].lt(1).any()
     )
-    first, second = (np.flatnonzero(whole.words == word) for word in (one_handed, (one_handed + 1) % 8))
+    first, second = (np.flatnonzero(all_signs.words == word) for word in (one_handed, (one_handed + 1) % 8))
     odd, left = int(second[0]), int(first[2])
-    whole.words[odd], whole.signers[odd] = one_handed, 99
-    part = whole.frames[whole.first[left] : whole.first[left + 1]]
+    all_signs.words[odd], all_signs.signers[odd] = one_handed, 99
+    part = all_signs.frames[all_signs.first[left] : all_signs.first[left + 1]]
     part.copy_(torch.from_numpy(mirror_features(part.float().numpy())).half())
-    partners = likely_partners(whole)
+    partners = likely_partners(all_signs)
     same = {int(clip) for clip in first}
     for clip in same:
-        found = dict(partners[clip])
-        assert set(found) == same - {clip}
-        assert all(is_mirrored == (left in (clip, other)) for other, is_mirrored in found.items())
+        partners_of_clip = dict(partners[clip])
+        assert set(partners_of_clip) == same - {clip}
+        assert all(is_mirrored == (left in (clip, other)) for other, is_mirrored in partners_of_clip.items())
     assert odd not in partners
 
 
 def test_partners_are_kept_for_the_very_same_clips_only(store: PairStore, tmp_path: Path) -> None:
-    found = cached_partners(store, tmp_path)
-    assert found == likely_partners(store)
-    (kept,) = tmp_path.iterdir()
-    before = kept.stat().st_mtime_ns
-    assert cached_partners(store, tmp_path) == found
-    assert kept.stat().st_mtime_ns == before
+    partners = cached_partners(store, tmp_path)
+    assert partners == likely_partners(store)
+    (file,) = tmp_path.iterdir()
+    before = file.stat().st_mtime_ns
+    assert cached_partners(store, tmp_path) == partners
+    assert file.stat().st_mtime_ns == before
     other = PairStore(store.frames.numpy(), store.first, store.segments, np.roll(store.words, 1), store.signers)
     cached_partners(other, tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
@@ -154,18 +154,18 @@ def test_a_performance_is_changed_in_all_its_frames_alike(store: PairStore) -> N
     """Twice the same frame of one performance, once of another: the first two stay equal."""
     x = store.frames[30:31].float().expand(3, -1, -1)
     how = replace(Change(), jitter=0.0, finger_jitter=0.0)
-    made = change(x, np.array([0, 0, 1]), 2, how, np.random.default_rng(1))
-    assert torch.equal(made[0], made[1])
-    assert not torch.allclose(made[0], made[2])
+    changed = change(x, np.array([0, 0, 1]), 2, how, np.random.default_rng(1))
+    assert torch.equal(changed[0], changed[1])
+    assert not torch.allclose(changed[0], changed[2])
 
 
 def test_what_is_lost_is_zero(store: PairStore) -> None:
     x = store.frames[30:50].float()
     how = replace(UNCHANGED, lost_face=1.0, lost_elbow=1.0)
-    made = change(x, np.zeros(20, np.int64), 1, how, np.random.default_rng(0))
-    assert not made[:, FACE].any()
-    assert not made[:, list(ELBOWS)].any()
-    assert torch.equal(made[:, LEFT_HAND], x[:, LEFT_HAND])
+    changed = change(x, np.zeros(20, np.int64), 1, how, np.random.default_rng(0))
+    assert not changed[:, FACE].any()
+    assert not changed[:, list(ELBOWS)].any()
+    assert torch.equal(changed[:, LEFT_HAND], x[:, LEFT_HAND])
 
 
 def flags(*on: int) -> NDArray[np.bool_]:
@@ -181,15 +181,17 @@ def test_new_signs_take_what_their_recipe_says() -> None:
     shift = np.zeros((4, 2))
     shift[3] = (0.5, -0.5)
     new = NewSigns(flags(0), flags(1), flags(2), flags(), shift)
-    made = recombine(x, other, new, np.arange(4), np.full(4, 0.9))
-    assert made[0, LEFT_HAND, 0].tolist() == [1.0 + finger for finger in range(21)]  # its own place, the other shape
-    assert made[0, WRISTS[0], 0] == 1.0
-    assert (made[1, WRISTS[0], 0], made[1, WRISTS[1], 0]) == (5.0, 1.0)
-    assert torch.equal(made[1, RIGHT_HAND], x[1, RIGHT_HAND])
-    assert torch.equal(made[2], other[2])
-    assert made[3, WRISTS[1], :2].tolist() == [1.5, -0.5]
-    assert made[3, ELBOWS[1], :2].tolist() == [1.25, -0.25]  # half as far
-    assert made[3, FACE.start, :2].tolist() == [1.0, 0.0]
+    new_sign = recombine(x, other, new, np.arange(4), np.full(4, 0.9))
+    assert new_sign[0, LEFT_HAND, 0].tolist() == [
+        1.0 + finger for finger in range(21)
+    ]  # its own place, the other shape
+    assert new_sign[0, WRISTS[0], 0] == 1.0
+    assert (new_sign[1, WRISTS[0], 0], new_sign[1, WRISTS[1], 0]) == (5.0, 1.0)
+    assert torch.equal(new_sign[1, RIGHT_HAND], x[1, RIGHT_HAND])
+    assert torch.equal(new_sign[2], other[2])
+    assert new_sign[3, WRISTS[1], :2].tolist() == [1.5, -0.5]
+    assert new_sign[3, ELBOWS[1], :2].tolist() == [1.25, -0.25]  # half as far
+    assert new_sign[3, FACE.start, :2].tolist() == [1.0, 0.0]
     early = recombine(x, other, new, np.arange(4), np.full(4, 0.1))
     assert torch.equal(early[2], x[2])  # its first half is its own
 
@@ -218,16 +220,16 @@ def test_both_performances_of_a_sign_are_mirrored_or_none() -> None:
     source = PairSource(numbered([0, 1] * 30, np.repeat(np.arange(1, 31), 2).tolist()), 1.0, 0.0, UNCHANGED)
     batch = draw(source, PairBatchOptions(signs=30), np.random.default_rng(0))
     signs = batch.x[batch.first, 0, 0].sign().view(2, 30)
-    drawn = batch.x[batch.first, 0, 0].abs().view(2, 30) > 0  # clip 0 has no side
-    assert torch.equal(signs[0][drawn.all(dim=0)], signs[1][drawn.all(dim=0)])
+    sided = batch.x[batch.first, 0, 0].abs().view(2, 30) > 0  # clip 0 has no side
+    assert torch.equal(signs[0][sided.all(dim=0)], signs[1][sided.all(dim=0)])
     assert {-1.0, 1.0} <= set(signs.flatten().tolist())
 
 
 def test_mirroring_some_frames(store: PairStore) -> None:
     x = store.frames[30:32].float()
-    made = mirror_some(x, np.array([True, False]))
-    assert made[0].numpy() == pytest.approx(mirror_features(x[:1].numpy())[0])
-    assert torch.equal(made[1], x[1])
+    mirrored = mirror_some(x, np.array([True, False]))
+    assert mirrored[0].numpy() == pytest.approx(mirror_features(x[:1].numpy())[0])
+    assert torch.equal(mirrored[1], x[1])
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(store: PairStore, tmp_path: Path) -> None:
@@ -349,9 +351,9 @@ def test_the_best_weights_are_those_that_fit_signers_who_taught_nothing(
     measured: list[float] = []
     monkeypatch.setattr("signspot.training.landmark_encoder.FrameCodesTask", Watched)
     encoder = train_frame_codes(config, tmp_path / "run", workers=0)
-    ((taught,), (asked,)) = opened
-    assert len(taught.store.words) == len(asked.store.words) == len(isolated_signs)
-    assert (asked.recombined, asked.change) == (0.0, UNCHANGED)
+    ((taught,), (validation,)) = opened
+    assert len(taught.store.words) == len(validation.store.words) == len(isolated_signs)
+    assert (validation.recombined, validation.change) == (0.0, UNCHANGED)
     assert len(measured) == STEPS // 2
     assert encoder.card["validation"] == {"hits": max(measured)}
 

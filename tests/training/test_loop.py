@@ -52,8 +52,8 @@ class Fit(Task[nn.Sequential, Tensor]):
         return torch.optim.Adam(self.module.parameters(), 0.1)
 
     def batch(self, step: int) -> Tensor:
-        made = torch.from_numpy(np.random.default_rng(step).normal(size=(5, 2)).astype(np.float32))
-        return made * float("nan") if step == self.bad_step else made
+        values = torch.from_numpy(np.random.default_rng(step).normal(size=(5, 2)).astype(np.float32))
+        return values * float("nan") if step == self.bad_step else values
 
     def loss(self, module: nn.Sequential, batch: Tensor) -> tuple[Tensor, list[float | Tensor]]:
         self.seen.append(len(self.seen))
@@ -80,16 +80,16 @@ def interrupt_at(step: int) -> Any:
 @pytest.mark.parametrize("average", [None, 0.9])
 def test_an_interrupted_training_resumes_to_the_same_bits(stop: int, average: float | None, tmp_path: Path) -> None:
     schedule = replace(Fit().schedule, average=average)
-    whole = train(Fit(schedule), tmp_path / "whole")
+    uninterrupted = train(Fit(schedule), tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         train(Fit(schedule), tmp_path / "parts", interrupt_at(stop))
     assert len((tmp_path / "parts" / "curve.csv").read_text().splitlines()) == 1 + stop
     second = Fit(schedule)
     resumed = train(second, tmp_path / "parts")
     assert (len(second.seen), second.initialised) == (STEPS - stop, 0)
-    assert torch.equal(weights(resumed.module), weights(whole.module))
-    assert [row[0] for row in resumed.curve] == [row[0] for row in whole.curve]
-    assert resumed.validation == whole.validation
+    assert torch.equal(weights(resumed.module), weights(uninterrupted.module))
+    assert [row[0] for row in resumed.curve] == [row[0] for row in uninterrupted.curve]
+    assert resumed.validation == uninterrupted.validation
     events = [json.loads(line)["event"] for line in (tmp_path / "parts" / "events.jsonl").read_text().splitlines()]
     assert events == ["started", "interrupted", "resumed", "finished"]
 
@@ -106,11 +106,11 @@ def test_a_killed_training_resumes_from_the_last_save(tmp_path: Path) -> None:
         if done == 5:
             raise MemoryError
 
-    whole = train(Fit(), tmp_path / "whole")
+    uninterrupted = train(Fit(), tmp_path / "whole")
     with pytest.raises(MemoryError):
         train(Fit(), tmp_path / "parts", kill)
     second = Fit()
-    assert torch.equal(weights(train(second, tmp_path / "parts").module), weights(whole.module))
+    assert torch.equal(weights(train(second, tmp_path / "parts").module), weights(uninterrupted.module))
     assert len(second.seen) == STEPS - 3
 
 
@@ -188,9 +188,9 @@ def test_the_curve_has_a_row_per_epoch(tmp_path: Path) -> None:
 
 def test_the_mean_of_weights_is_what_is_kept(tmp_path: Path) -> None:
     task = Fit()
-    kept = train(task, tmp_path).module
-    assert kept is not task.module
-    assert not torch.equal(weights(kept), weights(task.module))
+    mean = train(task, tmp_path).module
+    assert mean is not task.module
+    assert not torch.equal(weights(mean), weights(task.module))
     last = Fit(replace(task.schedule, average=None))
     assert train(last, tmp_path / "last").module is last.module
 
@@ -209,9 +209,9 @@ class Line(Task[nn.Linear, Tensor]):
         self.validated, self.changes = list[int](), 0
 
     def optimiser(self) -> torch.optim.Optimizer:
-        made = torch.optim.SGD(self.module.parameters(), 10.0)
-        made.register_step_post_hook(lambda *_: setattr(self, "changes", self.changes + 1))
-        return made
+        optimiser = torch.optim.SGD(self.module.parameters(), 10.0)
+        optimiser.register_step_post_hook(lambda *_: setattr(self, "changes", self.changes + 1))
+        return optimiser
 
     def batch(self, step: int) -> Tensor:
         return torch.from_numpy(np.random.default_rng([7, step]).normal(size=(self.points, 2)).astype(np.float32))
@@ -230,20 +230,20 @@ def test_gradients_of_several_batches_make_one_change(tmp_path: Path) -> None:
     task = Line(Compute(accumulate=2), steps=3)
     train(task, tmp_path / "accumulated")
     assert task.changes == 2
-    whole = Line(Compute(), steps=2)
-    five = [whole.batch(step) for step in range(3)]
-    whole.batch = lambda step: torch.cat(five[:2]) if step == 0 else five[2]  # type: ignore[method-assign]
-    train(whole, tmp_path / "whole")
-    torch.testing.assert_close(weights(task.module), weights(whole.module), rtol=1e-6, atol=1e-7)
+    large = Line(Compute(), steps=2)
+    five = [large.batch(step) for step in range(3)]
+    large.batch = lambda step: torch.cat(five[:2]) if step == 0 else five[2]  # type: ignore[method-assign]
+    train(large, tmp_path / "whole")
+    torch.testing.assert_close(weights(task.module), weights(large.module), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 5])
 def test_accumulated_gradients_are_whole_when_a_training_stops(stop: int, tmp_path: Path) -> None:
-    whole = train(Line(Compute(accumulate=3), steps=8), tmp_path / "whole").module
+    uninterrupted = train(Line(Compute(accumulate=3), steps=8), tmp_path / "whole").module
     with pytest.raises(KeyboardInterrupt):
         train(Line(Compute(accumulate=3), steps=8), tmp_path / "parts", interrupt_at(stop))
     resumed = train(Line(Compute(accumulate=3), steps=8), tmp_path / "parts").module
-    assert torch.equal(weights(resumed), weights(whole))
+    assert torch.equal(weights(resumed), weights(uninterrupted))
 
 
 @pytest.mark.parametrize(("precision", "rounding"), [("bfloat16", 2**-8), ("float16", 2**-11)])
@@ -274,9 +274,9 @@ def test_float16_scales_its_loss_and_skips_a_change_that_overflows(tmp_path: Pat
 
 
 def test_the_best_weights_are_the_result_and_outlast_an_interruption(tmp_path: Path) -> None:
-    whole = Line(Compute(validate_every=2))
-    result = train(whole, tmp_path / "whole")
-    assert (len(whole.validated), result.validation["height"]) == (3, 0.0)
+    uninterrupted = Line(Compute(validate_every=2))
+    result = train(uninterrupted, tmp_path / "whole")
+    assert (len(uninterrupted.validated), result.validation["height"]) == (3, 0.0)
     four_steps = train(Line(Compute(), steps=4), tmp_path / "four").module
     assert torch.equal(weights(result.module), weights(four_steps))
     with pytest.raises(KeyboardInterrupt):

@@ -65,31 +65,31 @@ def test_visemes_stand_where_words_are_mouthed_and_are_unknown_where_labels_are_
     word = MouthingTruth("v", "mama", 1.0, 2.0, ("M", "AA1", "M", "AH0"))
     lips = LipTrack(np.ones((SMALL.optimiser.frames, CHANNELS), np.float32))
     how, visemes = replace(SMALL.optimiser, windows=1), {"mama": visemes_of("mama")}
-    known, sparse = (
+    dense, sparse = (
         LipBatches([LipClip(lips, (word,), complete)], vocabulary, visemes, how, 0)[0] for complete in (True, False)
     )
-    times = np.arange(known.shapes.shape[1]) * STEP / FPS
-    said = [VISEMES.index(shape) for shape in of_phonemes(word.phonemes)]
+    times = np.arange(dense.shapes.shape[1]) * STEP / FPS
+    expected = [VISEMES.index(shape) for shape in of_phonemes(word.phonemes)]
     inside = (times >= 1.0) & (times < 2.0)
-    shown = known.shapes[0].numpy()
-    assert list(dict.fromkeys(shown[inside].tolist())) == list(dict.fromkeys(said))
-    assert set(shown[~inside].tolist()) == {len(VISEMES)}
+    shapes = dense.shapes[0].numpy()
+    assert list(dict.fromkeys(shapes[inside].tolist())) == list(dict.fromkeys(expected))
+    assert set(shapes[~inside].tolist()) == {len(VISEMES)}
     assert set(sparse.shapes[0].numpy()[~inside].tolist()) == {UNKNOWN}
-    assert np.array_equal(sparse.shapes[0].numpy()[inside], shown[inside])
+    assert np.array_equal(sparse.shapes[0].numpy()[inside], shapes[inside])
 
 
 def test_distorted_lips_keep_their_opening_and_lose_what_videos_lose(lip_clips):
     values, random = lip_clips[0].lips.values, np.random.default_rng(0)
     distorted = [distort(values, random) for _ in range(20)]
-    seen = values[:, -2] > 0
+    visible = values[:, -2] > 0
     at = {name: SHAPES.index(name) for name in ("opening", "width", "protrusion")}
     alike = {
-        name: np.mean([np.corrcoef(values[seen, place], each[seen, place])[0, 1] for each in distorted])
-        for name, place in at.items()
+        name: np.mean([np.corrcoef(values[visible, channel], changed[visible, channel])[0, 1] for changed in distorted])
+        for name, channel in at.items()
     }
     assert alike["opening"] > alike["width"] > alike["protrusion"]
-    assert all(np.array_equal(each[:, -2:], values[:, -2:]) for each in distorted)
-    assert not any(each[~seen, :-2].any() for each in distorted)
+    assert all(np.array_equal(changed[:, -2:], values[:, -2:]) for changed in distorted)
+    assert not any(changed[~visible, :-2].any() for changed in distorted)
 
 
 def test_errors_in_video_are_shared_by_shapes_between_the_same_points():
@@ -106,11 +106,11 @@ def test_a_share_of_the_windows_is_distorted_and_words_stay_as_they_were(vocabul
     plain, all_distorted = (
         LipBatches(lip_clips, vocabulary, vocabulary.visemes, replace(how, distorted=share), 0) for share in (0.0, 1.0)
     )
-    known = {clip.lips.values[first : first + how.frames].tobytes() for clip in lip_clips for first in range(250)}
-    assert all(lips.numpy().tobytes() in known for lips in plain[0].lips)
-    assert not any(lips.numpy().tobytes() in known for lips in all_distorted[0].lips)
+    originals = {clip.lips.values[first : first + how.frames].tobytes() for clip in lip_clips for first in range(250)}
+    assert all(lips.numpy().tobytes() in originals for lips in plain[0].lips)
+    assert not any(lips.numpy().tobytes() in originals for lips in all_distorted[0].lips)
     some = LipBatches(lip_clips, vocabulary, vocabulary.visemes, replace(how, distorted=0.5), 0)[0]
-    assert 3 <= sum(lips.numpy().tobytes() in known for lips in some.lips) <= 17
+    assert 3 <= sum(lips.numpy().tobytes() in originals for lips in some.lips) <= 17
     assert torch.equal(some.ends.sum(dim=1) + some.nowhere.sum(dim=1), torch.ones(40))
 
 
@@ -127,14 +127,14 @@ def test_a_spotter_is_trained_and_calibrated_by_a_corpus(lips_corpus: Corpus, mo
 
 
 def test_a_training_starts_with_the_weights_of_another_spotter(vocabulary, lip_clips, mouthing_file, tmp_path):
-    known = load_mouthing(mouthing_file).network
+    network = load_mouthing(mouthing_file).network
     still = replace(SMALL.optimiser, steps=1, lr=1e-12, weight_decay=0.0)
-    config = replace(SMALL, start=str(mouthing_file), network=known.options, optimiser=still)
+    config = replace(SMALL, start=str(mouthing_file), network=network.options, optimiser=still)
     learned = train(MouthingTask(config, lip_clips, vocabulary), tmp_path / "started").module
-    for name, value in known.state_dict().items():
+    for name, value in network.state_dict().items():
         assert torch.allclose(learned.state_dict()[name], value, atol=1e-6), name
-    other = replace(config, network=replace(known.options, maps=known.options.maps + 1))
-    with pytest.raises(OptionsError, match=f"maps={known.options.maps + 1}"):
+    other = replace(config, network=replace(network.options, maps=network.options.maps + 1))
+    with pytest.raises(OptionsError, match=f"maps={network.options.maps + 1}"):
         MouthingTask(other, lip_clips, vocabulary)
     with pytest.raises(OptionsError, match="'guess'"):
         replace(SMALL, matcher="guess")

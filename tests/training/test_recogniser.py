@@ -37,11 +37,11 @@ def test_it_learns_and_is_saved(labelled_signs: LabelledSigns, tmp_path: Path) -
 
 def test_batch_norms_forget_when_the_dictionary_joins(labelled_signs: LabelledSigns, tmp_path: Path) -> None:
     config = replace(CONFIG, steps=4, continuous_only_fraction=0.5)
-    kept = train_recogniser(config, labelled_signs, tmp_path / "kept").module.state_dict()
+    remembered = train_recogniser(config, labelled_signs, tmp_path / "kept").module.state_dict()
     forgot = train_recogniser(
         replace(config, reinitialise=True), labelled_signs, tmp_path / "forgot"
     ).module.state_dict()
-    assert not all(torch.equal(kept[name], value) for name, value in forgot.items())
+    assert not all(torch.equal(remembered[name], value) for name, value in forgot.items())
     assert {int(value) for name, value in forgot.items() if name.endswith("num_batches_tracked")} == {2}
     rows = (tmp_path / "forgot" / "curve.csv").read_text().splitlines()
     assert rows[2].endswith("nan")  # continuous signing alone
@@ -71,17 +71,17 @@ def test_domain_specific_batch_norms_of_both_domains_learn(labelled_signs: Label
     ).module.state_dict()
     torch.manual_seed(CONFIG.seed)
     before = build("landmark", mlp=False, **model).state_dict()
-    own = {domain: [name for name in trained if f".{domain}." in name] for domain in ("continuous", "dictionary")}
-    assert len(own["continuous"]) == len(own["dictionary"]) > 0
-    learned = [name for name in own["dictionary"] if name.endswith((".weight", ".bias"))]
+    by_domain = {domain: [name for name in trained if f".{domain}." in name] for domain in ("continuous", "dictionary")}
+    assert len(by_domain["continuous"]) == len(by_domain["dictionary"]) > 0
+    learned = [name for name in by_domain["dictionary"] if name.endswith((".weight", ".bias"))]
     assert learned
     assert not [name for name in learned if torch.equal(trained[name], before[name])]
-    for one, other in zip(own["continuous"], own["dictionary"], strict=True):
+    for one, other in zip(by_domain["continuous"], by_domain["dictionary"], strict=True):
         assert one.endswith("num_batches_tracked") or not torch.equal(trained[one], trained[other])
 
 
-@pytest.mark.parametrize("given", [True, False], ids=["labels are given", "labels of the corpus"])
-def test_the_vocabulary_is_of_training_videos_alone(given: bool, lame: Corpus, tmp_path: Path) -> None:
+@pytest.mark.parametrize("labels_given", [True, False], ids=["labels are given", "labels of the corpus"])
+def test_the_vocabulary_is_of_training_videos_alone(labels_given: bool, lame: Corpus, tmp_path: Path) -> None:
     """A word that is labelled in test videos only is not learned."""
     (test, *_), (train, *_) = lame.in_split("test"), lame.in_split("train")
     times = [sign.end for sign in lame.signs(train.id)]
@@ -91,5 +91,5 @@ def test_the_vocabulary_is_of_training_videos_alone(given: bool, lame: Corpus, t
     config = replace(CONFIG, steps=1, clips=ClipOptions(clips=4, dictionary=0.0))
     shutil.rmtree(lame.folder / "labels")
     write_records(labels, lame.layout.labels("all"))
-    trained, _ = train_recogniser_on_corpus(config, lame, tmp_path / "run", labels=labels if given else None)
+    trained, _ = train_recogniser_on_corpus(config, lame, tmp_path / "run", labels=labels if labels_given else None)
     assert trained.words == tuple(words[:2])

@@ -70,8 +70,8 @@ def test_stretches_are_the_pictures_before_each_label(rgb_corpus: Corpus, rgb_si
     with open_video(path) as video:
         frames = [squash_and_crop(frame.image, 32) for frame in video.resampled(12.5)]
     first = round(sign.start * 12.5)
-    shown = np.stack(frames[first : first + 6], axis=1)
-    off = np.abs(plain(sign.images[:], 32) - shown)  # from what the pipeline cuts, by the loss of JPEG
+    expected = np.stack(frames[first : first + 6], axis=1)
+    off = np.abs(plain(sign.images[:], 32) - expected)  # from what the pipeline cuts, by the loss of JPEG
     assert (off.mean(), off.max()) < (0.02, 0.3)
 
 
@@ -102,12 +102,12 @@ def test_images_that_overlap_are_kept_once_and_damaged_ones_are_named(rgb_corpus
     assert np.array_equal(one[2:], two[:2])
     assert np.array_equal(one.places[2:], two.places[:2])
     assert np.array_equal(one[np.array([3, 1])], one[:][[3, 1]])
-    (kept,) = tmp_path.glob("*.jpegs")
-    content = kept.read_bytes()
-    kept.write_bytes(content[: len(content) // 2])
+    (file,) = tmp_path.glob("*.jpegs")
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
     with pytest.raises(FormatError, match="jpegs"):
         ImageStore(tmp_path, 12.5, 32).segments(path, [0.0, 2 / 12.5], 4)
-    kept.write_bytes(b"\0" * 200 + content[200:])
+    file.write_bytes(b"\0" * 200 + content[200:])
     with pytest.raises(FormatError, match="jpegs"):
         one[:1]
 
@@ -118,8 +118,8 @@ def test_batches_made_by_workers_are_the_same_and_can_be_pinned(
     config = replace(CONFIG, epochs=1)
     task = RgbTask(config, initial_trunk(config, 3), RgbBatches(rgb_signs, config, 6, 32))
     alone = [task.batch(step).clips for step in range(3)]
-    made = [batch.clips for _, batch in made_batches(task, range(3), 2, torch.device("cpu"))]
-    assert all(torch.equal(a, b) for a, b in zip(alone, made, strict=True))
+    by_workers = [batch.clips for _, batch in made_batches(task, range(3), 2, torch.device("cpu"))]
+    assert all(torch.equal(a, b) for a, b in zip(alone, by_workers, strict=True))
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor + 1)  # there is no GPU to pin for
     batch = task.batch(0)
     assert torch.equal(batch.pin_memory().clips, batch.clips + 1)
@@ -206,17 +206,17 @@ def test_a_start_must_fit_and_its_batch_norms_start_anew(rgb_corpus: Corpus, ima
 
 def pointed(signs: RgbSigns) -> RgbSigns:
     """Every keypoint of a frame where the sign's light shape is; the first frame is not seen."""
-    found = []
+    pointed_signs = []
     for sign in signs.continuous:
         images = sign.images[:].astype(float)
         grey = np.abs(images.mean(axis=-1) - images[:, :1, :1].mean())
         rows, columns = np.indices(grey.shape[1:])
         weight = grey.sum(axis=(1, 2)) + 1e-6
-        places = np.stack([(grey * each).sum(axis=(1, 2)) / weight for each in (columns, rows)], axis=-1)
+        places = np.stack([(grey * axis).sum(axis=(1, 2)) / weight for axis in (columns, rows)], axis=-1)
         keypoints = np.repeat((places / grey.shape[1])[:, None], KEYPOINTS, axis=1).astype(np.float32)
         keypoints[0] = np.nan
-        found.append(replace(sign, keypoints=keypoints))
-    return replace(signs, continuous=tuple(found))
+        pointed_signs.append(replace(sign, keypoints=keypoints))
+    return replace(signs, continuous=tuple(pointed_signs))
 
 
 def test_keypoints_are_learned_before_words(rgb_signs: RgbSigns, tmp_path: Path) -> None:
@@ -271,9 +271,9 @@ def test_keypoints_are_those_of_the_images(rgb_corpus: Corpus, rgb_signs: RgbSig
 
 def test_kept_features_of_pixels_are_what_the_trunk_sees(rgb_corpus: Corpus, tmp_path: Path) -> None:
     encoder = make_encoder("small", initial_trunk(CONFIG, 3), fps=12.5)
-    seen = trunk_features(encoder, rgb_corpus, tmp_path)
-    assert len(seen.exemplars) == 6
-    windows = seen.videos["test-1"]
+    features = trunk_features(encoder, rgb_corpus, tmp_path)
+    assert len(features.exemplars) == 6
+    windows = features.videos["test-1"]
     path = rgb_corpus.videos["test-1"].video
     assert path is not None
     frames = torch.from_numpy(sign_frames(path, encoder.contract, None).swapaxes(0, 1))
@@ -340,12 +340,12 @@ def test_the_second_stage_takes_surer_mouthings(rgb_signs: RgbSigns) -> None:
         for start in range(len(sign.images) - 5)
     }
 
-    def drawn(step: int) -> list[bool]:
+    def are_sure(step: int) -> list[bool]:
         batch = batches[step]
         return [clip.numpy().tobytes() in windows for clip in batch.clips[~batch.dictionary]]
 
-    assert not all(all(drawn(step)) for step in range(len(batches)))
-    assert all(all(drawn(step)) for step in range(len(batches), 2 * len(batches)))
+    assert not all(all(are_sure(step)) for step in range(len(batches)))
+    assert all(all(are_sure(step)) for step in range(len(batches), 2 * len(batches)))
     with pytest.raises(OptionsError, match="surer"):
         RgbBatches(replace(rgb_signs, continuous=tuple(replace(s, sure=False) for s in marked)), config, 6, 32)
 

@@ -57,13 +57,13 @@ def test_kept_arrays_are_those_that_were_kept(tmp_path: Path) -> None:
     assert open_array(path, np.float16, 2, 3).sum() == 12
     with pytest.raises(FormatError, match="3 rows instead of 4"):
         open_array(path, np.float16, 2, 4)
-    whole = path.read_bytes()
+    content = path.read_bytes()
     for broken in (
         b"",
-        whole[:-1],
-        whole[:40],
-        whole.replace(b"(3, 4)", b"(3, 4,"),
-        b"PK\3\4" + whole,
+        content[:-1],
+        content[:40],
+        content.replace(b"(3, 4)", b"(3, 4,"),
+        b"PK\3\4" + content,
         pickle.dumps(3),
     ):
         path.write_bytes(broken)

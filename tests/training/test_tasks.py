@@ -28,7 +28,7 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
 
 
 def test_an_interrupted_training_resumes_to_the_same_bits(new_task: NewTask, tmp_path: Path) -> None:
-    whole = train(new_task(), tmp_path / "whole")
+    uninterrupted = train(new_task(), tmp_path / "whole")
 
     def interrupt(done: int, total: int | None) -> None:
         if done == 2:
@@ -37,7 +37,7 @@ def test_an_interrupted_training_resumes_to_the_same_bits(new_task: NewTask, tmp
     with pytest.raises(KeyboardInterrupt):
         train(new_task(), tmp_path / "parts", interrupt)
     resumed = train(new_task(), tmp_path / "parts")
-    assert torch.equal(weights(resumed.module), weights(whole.module))
+    assert torch.equal(weights(resumed.module), weights(uninterrupted.module))
     assert (tmp_path / "parts" / "curve.csv").read_text() == (tmp_path / "whole" / "curve.csv").read_text()
 
 

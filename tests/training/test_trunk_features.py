@@ -36,19 +36,19 @@ def encoder() -> Encoder:
 
 def test_rows_are_windows_and_exemplars_are_banks(corpus: Corpus, encoder: Encoder, tmp_path: Path) -> None:
     calls: list[tuple[int, int | None]] = []
-    made = trunk_features(encoder, corpus, tmp_path, lambda done, total: calls.append((done, total)))
+    trunk_rows = trunk_features(encoder, corpus, tmp_path, lambda done, total: calls.append((done, total)))
     assert calls[0] == (0, len(corpus.videos) + 1)
     assert calls[-1] == (len(corpus.videos) + 1, len(corpus.videos) + 1)
-    assert made.clips.shape == (len(corpus.dictionary().exemplars), BANK, 32)
-    assert made.exemplar_means().shape == (len(made.exemplars), 32)
-    name, windows = next(iter(made.videos.items()))
+    assert trunk_rows.clips.shape == (len(corpus.dictionary().exemplars), BANK, 32)
+    assert trunk_rows.exemplar_means().shape == (len(trunk_rows.exemplars), 32)
+    name, windows = next(iter(trunk_rows.videos.items()))
     path = corpus.videos[name].landmarks
     assert path is not None
     landmarks = open_landmarks(path)
-    seen = features(landmarks, mirror=dominant_hand(landmarks) == "left")
-    assert windows.grid.count == len(windows.features) == len(seen) - 15
+    landmark_features = features(landmarks, mirror=dominant_hand(landmarks) == "left")
+    assert windows.grid.count == len(windows.features) == len(landmark_features) - 15
     with torch.inference_mode():
-        clip = encoder.module.trunk(torch.from_numpy(seen[7:23])[None])[0].numpy()
+        clip = encoder.module.trunk(torch.from_numpy(landmark_features[7:23])[None])[0].numpy()
     np.testing.assert_allclose(windows.features[7], clip, rtol=2e-3, atol=2e-3)
 
 

@@ -81,8 +81,8 @@ def tasks(data: dict[str, Any]) -> dict[str, NewTask]:
         return RecogniserTask(config, data["labelled_signs"])
 
     def rgb() -> Task[Any, Any]:
-        given = data["rgb_config"]
-        config = replace(given, epochs=1, optimiser="sgd", lr=0.01)
+        base = data["rgb_config"]
+        config = replace(base, epochs=1, optimiser="sgd", lr=0.01)
         module = initial_trunk(config, 3)
         module.trunk.logits.dropout.p = 0.0  # type: ignore[union-attr]
         return RgbTask(config, module, RgbBatches(data["rgb_signs"], config, 6, 32))

@@ -91,16 +91,16 @@ def stream(first, steps, last):
     return [TimedFrame(t / 1000, (e - t) / 1000, n) for n, (t, e) in enumerate(zip(times, ends, strict=True))]
 
 
-def plain(frames, wanted):
-    end = min(frames[-1].end, wanted.end)
-    if frames[-1].end <= wanted.origin:
+def plain(frames, sampling):
+    end = min(frames[-1].end, sampling.end)
+    if frames[-1].end <= sampling.origin:
         return []
-    shown = []
-    for k in range(max(1, round((end - wanted.origin) * wanted.fps))):
-        time = wanted.origin + k / wanted.fps
-        before = [f.picture for f in frames if f.time <= time + wanted.tolerance]
-        shown.append((time, before[-1] if before else 0))
-    return shown
+    samples = []
+    for k in range(max(1, round((end - sampling.origin) * sampling.fps))):
+        time = sampling.origin + k / sampling.fps
+        before = [f.picture for f in frames if f.time <= time + sampling.tolerance]
+        samples.append((time, before[-1] if before else 0))
+    return samples
 
 
 @given(st.integers(0, 500), gaps, st.integers(1, 300), rates)
@@ -112,16 +112,16 @@ def test_whole_videos(first, steps, last, fps):
 @given(gaps, rates, st.floats(0, 12), st.floats(0, 12) | st.just(math.inf))
 def test_segments(steps, fps, start, length):
     frames = stream(0, steps, 40)
-    wanted = sample_times(fps, Segment(start, start + length), 5e-4)
-    assert [(f.time, f.picture) for f in resample(frames, wanted)] == plain(frames, wanted)
+    sampling = sample_times(fps, Segment(start, start + length), 5e-4)
+    assert [(f.time, f.picture) for f in resample(frames, sampling)] == plain(frames, sampling)
 
 
 @given(gaps, rates, st.floats(0, 4), st.floats(0, 4))
 def test_frames_after_a_segment_are_not_asked_for(steps, fps, start, length):
-    asked = []
+    read = []
     frames = stream(0, [*steps, *[40] * 500], 40)
-    list(resample((asked.append(f) or f for f in frames), sample_times(fps, Segment(start, start + length), 1e-6)))
-    assert asked[-1].time <= start + length + 2 / fps + 0.5
+    list(resample((read.append(f) or f for f in frames), sample_times(fps, Segment(start, start + length), 1e-6)))
+    assert read[-1].time <= start + length + 2 / fps + 0.5
 
 
 def test_the_same_rate_gives_the_same_frames_in_spite_of_rounded_milliseconds():

@@ -178,9 +178,9 @@ def test_cut_off_in_the_middle(tmp_path, make_video, number, caplog, name, recip
     with caplog.at_level(logging.WARNING, "signspot"), open_video(path) as video:
         numbers = [number(f.image) for f in video.frames()]
         announced = video.info.duration
-        seen = numbers[:-4]  # the last ones may be half there
-        assert seen == list(range(len(seen)))
-        assert 40 < len(seen) < 140
+        complete = numbers[:-4]  # the last ones may be half there
+        assert complete == list(range(len(complete)))
+        assert 40 < len(complete) < 140
         beyond = video.frames(Segment(5.6, 5.9))
         with pytest.raises(EmptyVideoError):
             next(beyond)

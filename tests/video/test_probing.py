@@ -55,7 +55,7 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Four seconds in every container."""
     rng = np.random.default_rng(0)
     images = rng.integers(0, 255, (100, 32, 48, 3), dtype=np.uint8)
-    found = {}
+    contents = {}
     for suffix, codec in CODECS.items():
         path = tmp_path_factory.mktemp("videos") / f"a{suffix}"
         options = {"movflags": "faststart"} if suffix == ".mp4" else {}
@@ -65,8 +65,8 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
             for image in images:
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(image)))
             container.mux(stream.encode(None))
-        found[suffix] = path.read_bytes()
-    return found
+        contents[suffix] = path.read_bytes()
+    return contents
 
 
 @pytest.mark.parametrize("suffix", CODECS)

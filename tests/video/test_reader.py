@@ -48,9 +48,9 @@ def test_a_segment_holds_the_frames_of_a_full_reading(any_video, start, end):
             with pytest.raises(EmptyVideoError):
                 list(video.frames(segment))
             return
-        found = list(video.frames(segment))
-    assert [f.time for f in found] == [f.time for f in expected]
-    for one, other in zip(found, expected, strict=True):
+        frames = list(video.frames(segment))
+    assert [f.time for f in frames] == [f.time for f in expected]
+    for one, other in zip(frames, expected, strict=True):
         np.testing.assert_array_equal(one.image, other.image)
 
 
@@ -65,10 +65,10 @@ def test_resampling_shows_what_a_player_shows(any_video, number, fps):
 
 def test_resampling_a_segment_equals_a_slice_of_the_whole(any_video, number):
     with open_video(any_video) as video:
-        whole = list(video.resampled(25))
+        entire = list(video.resampled(25))
         part = list(video.resampled(25, Segment(0.8, 1.4)))
-    assert [number(f.image) for f in part] == [number(f.image) for f in whole[20:35]]
-    assert [f.time for f in part] == pytest.approx([f.time for f in whole[20:35]])
+    assert [number(f.image) for f in part] == [number(f.image) for f in entire[20:35]]
+    assert [f.time for f in part] == pytest.approx([f.time for f in entire[20:35]])
 
 
 def test_the_file_is_not_touched(any_video):
@@ -89,8 +89,8 @@ def test_variable_frame_rate_keeps_its_times(tmp_path, make_video, number):
     path = make_video(tmp_path / "vfr.mp4", times=times)
     with open_video(path) as video:
         assert [f.time for f in video.frames()] == pytest.approx([float(t) for t in times], abs=1e-4)
-        shown = [number(f.image) for f in video.resampled(10)]
-    assert shown[:15] == [0, 3, 3, 3, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6]
+        numbers = [number(f.image) for f in video.resampled(10)]
+    assert numbers[:15] == [0, 3, 3, 3, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6]
 
 
 def test_a_recording_of_a_browser_has_no_duration_and_any_rate(tmp_path, make_video, number):

@@ -61,9 +61,9 @@ class Client:
         """A request; a body is sent as it is if it is bytes, else as JSON. Headers: `_` stands for `-`, "" for none."""
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         kind = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        sent = {name: value for name, value in {"X-Signspot": "1", **kind, **given}.items() if value}
-        request = urllib.request.Request(self.address + path, content, sent, method=method)
+        named_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        all_headers = {name: value for name, value in {"X-Signspot": "1", **kind, **named_headers}.items() if value}
+        request = urllib.request.Request(self.address + path, content, all_headers, method=method)
         try:
             with OPENER.open(request, timeout=LIMIT / 1000) as answer:
                 return Answer(answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read())
@@ -119,19 +119,19 @@ class Server(Client):
     def _listen(self, app: Any) -> Any:
         """The application, held where it shall be, and a copy of all that it sends."""
 
-        async def heard(scope: Any, receive: Any, send: Any) -> None:
+        async def recorded(scope: Any, receive: Any, send: Any) -> None:
             parts: list[bytes] = []
 
-            async def told(message: Any) -> None:
+            async def recorded_send(message: Any) -> None:
                 parts.append(message.get("body", b""))
                 await send(message)
 
             if gate := self.held.get(scope.get("path", "")):
                 await asyncio.to_thread(gate.acquire, timeout=LIMIT / 1000)
-            await app(scope, receive, told)
+            await app(scope, receive, recorded_send)
             self.sent.append((scope.get("path", ""), b"".join(parts)))
 
-        return heard
+        return recorded
 
     def recordings(self) -> int:
         """How many recordings the server holds in memory."""

@@ -216,8 +216,8 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 def test_a_taken_port_is_reported_in_one_line() -> None:
     from signspot.errors import OptionsError
 
-    with bind("127.0.0.1", 0) as taken, pytest.raises(OptionsError, match=r"cannot serve at 127\.0\.0\.1"):
-        bind("127.0.0.1", taken.getsockname()[1])
+    with bind("127.0.0.1", 0) as bound, pytest.raises(OptionsError, match=r"cannot serve at 127\.0\.0\.1"):
+        bind("127.0.0.1", bound.getsockname()[1])
 
 
 def test_language_links_lead_nowhere_else(server: Server) -> None:

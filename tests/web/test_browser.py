@@ -84,13 +84,13 @@ def test_spot_jump_threshold_edges_and_export(page: Page, fresh: Server, tmp_pat
     start = float(page.locator("#rows tr[aria-selected=true]").get_attribute("data-start") or "nan")
     until(page.locator("#video"), "(video) => video.currentTime > 0 || video.seeking")
     assert page.evaluate("document.getElementById('video').currentTime") >= start - 0.05
-    before, asked = hits(page), []
-    page.on("request", lambda request: asked.append(request.url))
+    before, requests = hits(page), []
+    page.on("request", lambda request: requests.append(request.url))
     page.evaluate("document.getElementById('video').pause()")
     slider = page.get_by_role("slider", name="Threshold of river")
     drag(page, middle(page, ".grip"), 0, 60)
     until(page, f"() => document.querySelectorAll('#rows tr').length > {before}")
-    assert not [url for url in asked if "/api/spot" in url], "the threshold asks nobody"
+    assert not [url for url in requests if "/api/spot" in url], "the threshold asks nobody"
     until(page, _TABLE_FOLLOWS)
     assert page.locator(".panel-head output").inner_text().partition(" ·")[0] == f"hits: {hits(page)}"
     slider.focus()
@@ -127,8 +127,8 @@ def test_words_complete_and_mistakes_are_reported(page: Page, server: Server) ->
 
 def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None:
     assert server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").status == 200  # its track is there
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(f"{request.method} {urlsplit(request.url).path}"))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(f"{request.method} {urlsplit(request.url).path}"))
     page.goto(f"{server.address}/sign")
     assert page.locator("#camera").evaluate("(video) => getComputedStyle(video).transform").startswith("matrix(-1")
     page.get_by_role("button", name="Record").click()
@@ -136,15 +136,15 @@ def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None
     expect(page.locator("#locations .card strong").first).to_have_text("news.mp4")
     left = server.folder / ".signspot" / "uploads"
     assert not left.is_dir() or not list(left.iterdir()), "the recording is not kept"
-    assert "PUT /api/sign" not in asked, "the server looked while the recording was made"
-    sent = len([line for line in asked if line.endswith("/frames")])
+    assert "PUT /api/sign" not in requests, "the server looked while the recording was made"
+    sent = len([line for line in requests if line.endswith("/frames")])
     assert sent > 5
     page.locator("#from").fill("10")
     page.get_by_role("button", name="Search again").click()
     until(
         page, "() => document.getElementById('nothing').hidden && document.querySelectorAll('#words .card').length > 0"
     )
-    assert len([line for line in asked if line.endswith("/frames")]) == sent, "nothing is recorded or sent again"
+    assert len([line for line in requests if line.endswith("/frames")]) == sent, "nothing is recorded or sent again"
     expect(page.locator("#unknown")).to_be_hidden()
 
     def doubt(route: Route) -> None:
@@ -160,18 +160,18 @@ def test_landmarks_without_a_video_are_played_as_skeletons(page: Page, server: S
     shutil.copy(server.folder / "news.pose", server.folder / "talk.pose")
     row = {"word": "river", "video": "talk.pose", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
     queue = server.ask("POST", "/api/queues", {"name": "bones", "rows": [row]}).json["id"]
-    drawn = """() => {
+    is_drawn = """() => {
         const seen = document.querySelector('#screen canvas, #slot canvas'), size = [seen.width, seen.height];
         return size[0] > 0 && seen.getContext('2d').getImageData(0, 0, ...size).data.some((value) => value > 0);
     }"""
     try:
         page.goto(f"{server.address}/spot?video=talk.pose&dictionary=dictionary&word=river")
         page.get_by_role("button", name="Play", exact=True).click()
-        until(page, drawn)
+        until(page, is_drawn)
         page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")
         page.goto(f"{server.address}/verify/{queue}")
         page.locator("#slot canvas").wait_for()
-        until(page, drawn)
+        until(page, is_drawn)
     finally:
         (server.folder / "talk.pose").unlink()
 
@@ -469,9 +469,9 @@ def test_a_search_does_without_confirmed_signs_when_asked_to(page: Page, server:
     page.goto(f"{server.address}/spot?video=news.mp4&dictionary=dictionary&word=river")
     expect(page.locator("#rows tr").first).to_be_visible()
     for is_on in (False, True):
-        with page.expect_request("**/api/spot/**") as asked:
+        with page.expect_request("**/api/spot/**") as request:
             page.get_by_label("With confirmed signs").set_checked(is_on)
-        assert f"confirmed={str(is_on).lower()}&word=river" in asked.value.url
+        assert f"confirmed={str(is_on).lower()}&word=river" in request.value.url
 
 
 def test_boundaries_are_dragged_and_the_hit_is_kept(page: Page, fresh: Server) -> None:
@@ -645,15 +645,15 @@ def test_videos_stand_still_when_asked_to_and_for_whom_movement_is_too_much(brow
     for motion, order in (("reduce", (still, moving, still)), ("no-preference", (moving, still, moving))):
         with visitor(browser, "Dee", reduced_motion=motion) as page:
             page.goto(f"{server.address}/verify/{queue}")
-            for wanted in order:
-                until(page.locator("#slot video"), wanted)
-                until(page.locator("#model"), wanted)
+            for state in order:
+                until(page.locator("#slot video"), state)
+                until(page.locator("#model"), state)
                 page.keyboard.press("p")
             page.goto(server.address + SPOT)
             set_threshold(page)
             page.locator("#rows tr button").first.click()
-            for wanted in order:
-                until(page.locator("#hit-video"), wanted)
+            for state in order:
+                until(page.locator("#hit-video"), state)
                 page.get_by_role("button", name="Play the hit and its exemplar").click()
 
 
@@ -888,9 +888,9 @@ def test_all_words_on_one_timeline_are_filtered_and_followed(page: Page, fresh: 
     page.evaluate("document.getElementById('video').currentTime = 2")
     until(page, f"() => {at} !== '{before}'")  # the cursor follows the video
     window = page.get_by_role("slider", name="Visible part of the video")
-    whole = window.get_attribute("aria-valuetext")
+    full_range = window.get_attribute("aria-valuetext")
     page.get_by_role("button", name="Show less time").click()
-    assert window.get_attribute("aria-valuetext") != whole
+    assert window.get_attribute("aria-valuetext") != full_range
     start = window.get_attribute("aria-valuenow")
     window.focus()
     page.keyboard.press("ArrowLeft")

@@ -95,7 +95,7 @@ def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
     ]
     written = [home / name for name in ("cache", "state", "out", "run", "tmp")]
 
-    def shown() -> list[str]:
+    def purple_files() -> list[str]:
         state = [home / "footage" / ".signspot"]
         return [name for folder in (*written, *state) for name in (*purple(folder), *raw(folder, pixels))]
 
@@ -106,9 +106,9 @@ def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
     assert {path.suffix for path in (home / "cache").rglob("*") if path.is_file()} >= {".pose", ".safetensors"}
     assert (home / "run" / "annotations.sqlite").is_file()
     assert (home / "out" / "a.html").is_file()
-    assert shown() == []
+    assert purple_files() == []
     signspot(home, "spot", "footage/news.mp4", "footage/signs", "river", "--html", "out/b.html")
-    assert shown() == ["b.html"], "with pixels it is found"
+    assert purple_files() == ["b.html"], "with pixels it is found"
     (home / "out" / "b.html").unlink()
 
     thumbnails = ("/api/thumbnail/video/news.mp4?time=1", "/api/thumbnail/word/signs?word=river")
@@ -116,15 +116,15 @@ def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
     with served(home) as server:
         for name in thumbnails:
             assert is_purple(next(pictures(server.ask("GET", name).body, home / "tmp" / "x")))
-    assert len(shown()) == 2, "with pixels thumbnails are kept"
+    assert len(purple_files()) == 2, "with pixels thumbnails are kept"
     with served(home, "--no-pixels") as server:
-        assert shown() == []
+        assert purple_files() == []
         for name in thumbnails:
             answer = server.ask("GET", name)
             assert answer.status == 200
-            (drawn,) = pictures(answer.body, home / "tmp" / "x")
-            assert not is_purple(drawn)
-            assert drawn.std() > 5, "a skeleton is drawn"
+            (picture,) = pictures(answer.body, home / "tmp" / "x")
+            assert not is_purple(picture)
+            assert picture.std() > 5, "a skeleton is drawn"
         for name in videos:
             assert server.ask("GET", name).status in (404, 422)
         for name in ("/", "/spot?video=news.mp4&dictionary=signs", "/dictionary?name=signs", "/compare?word=river"):
@@ -133,11 +133,11 @@ def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
             assert "/api/media/" not in answer.text
         refused = server.ask("PUT", "/api/uploads/more.mp4", news.read_bytes())
         assert (refused.status, "no videos of people" in refused.text) == (422, True)
-        wanted = {"video": "news.mp4", "start": 0.5, "end": 1.2, "word": "pear"}
-        assert server.ask("POST", "/api/dictionaries/signs/cut", wanted).status == 200
+        cut = {"video": "news.mp4", "start": 0.5, "end": 1.2, "word": "pear"}
+        assert server.ask("POST", "/api/dictionaries/signs/cut", cut).status == 200
         answer = server.ask("GET", "/api/spot/news.mp4?dictionary=signs&word=river")
         assert not any(exemplar["playable"] for exemplar in answer.json["words"][0]["exemplars"])
-        assert shown() == []
+        assert purple_files() == []
     shutil.rmtree(home / "tmp")
     assert purple(home / "footage") == ["news.mp4", "signs/apple/1.mp4", "signs/river/1.mp4"]
     assert [path.name for path in (home / "footage" / "signs" / "media" / "pear").iterdir()] == ["news-0.50-1.20.pose"]

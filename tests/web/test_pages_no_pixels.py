@@ -101,8 +101,8 @@ def test_pages_show_skeletons_and_nobody(
         assert not sees_a_video(page), f"{address} shows a video"
         assert page.locator("video[src]").count() == 0
     page.goto(hidden.address + "/")
-    drawn = page.locator("#videos img")
-    until(drawn, "(image) => image.complete && image.naturalWidth > 0")
+    thumbnail = page.locator("#videos img")
+    until(thumbnail, "(image) => image.complete && image.naturalWidth > 0")
     spot_and_verify(page, hidden)
     page.goto(hidden.address + PAGES[2])
     expect(page.locator("#side canvas.skeleton")).to_have_count(2)

@@ -107,8 +107,8 @@ def test_a_recording_is_looked_at_while_it_is_made(server: Server, material: Pat
     assert again["seconds"]["landmarks"] < 1
     assert server.ask("PUT", f"{address}/frames", framed(frames[:1])).status == 422, "it is over"
     assert server.ask("DELETE", address).status == 200
-    gone = server.ask("POST", f"{address}/search?dictionary=dictionary")
-    assert (gone.status, "start another one" in gone.json["error"]) == (404, True)
+    answer_after = server.ask("POST", f"{address}/search?dictionary=dictionary")
+    assert (answer_after.status, "start another one" in answer_after.json["error"]) == (404, True)
     left = server.folder / ".signspot" / "uploads"
     assert not left.is_dir() or not list(left.iterdir()), "no frame is kept"
 
@@ -190,7 +190,7 @@ def test_what_a_page_sends_is_what_it_saw(river: Landmarks) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "told"),
+    ("cell", "value", "message"),
     [
         ((0, 0), -1.0, "times"),
         ((-1, 0), 61.0, "times"),
@@ -205,12 +205,12 @@ def test_what_a_page_sends_is_what_it_saw(river: Landmarks) -> None:
         ((1, NUMBERS_PER_FRAME - 1), -101.0, "points"),
     ],
 )
-def test_every_number_is_checked(river: Landmarks, place: tuple[int, int], value: float, told: str) -> None:
+def test_every_number_is_checked(river: Landmarks, cell: tuple[int, int], value: float, message: str) -> None:
     rows = packed(river)
     rows[:, NUMBERS_PER_FRAME - 180 :] = np.nan_to_num(rows[:, NUMBERS_PER_FRAME - 180 :])
     read_landmarks(rows.tobytes(), SIZE)
-    rows[place] = value
-    with pytest.raises(OptionsError, match=told):
+    rows[cell] = value
+    with pytest.raises(OptionsError, match=message):
         read_landmarks(rows.tobytes(), SIZE)
 
 
@@ -250,8 +250,8 @@ def test_landmarks_are_searched_like_videos(estimating: Server, river: Landmarks
 
 def test_only_the_sign_page_may_run_webassembly_and_only_when_asked(server: Server, estimating: Server) -> None:
     policies = {
-        (name, path): asked.ask("GET", path).headers["content-security-policy"]
-        for name, asked in (("usual", server), ("estimating", estimating))
+        (name, path): server_asked.ask("GET", path).headers["content-security-policy"]
+        for name, server_asked in (("usual", server), ("estimating", estimating))
         for path in ("/", "/sign", "/spot", "/verify", "/api/library", "/holistic/holistic.js", "/nowhere")
     }
     wide = policies.pop(("estimating", "/sign"))
@@ -269,8 +269,8 @@ def test_only_files_of_the_list_are_served(server: Server, estimating: Server) -
     for name in FILES:
         answer = estimating.ask("GET", f"/holistic/{name}")
         assert (answer.status, answer.text) == (200, name)
-        wanted = kinds.get(name.rpartition(".")[2], "application/octet-stream")
-        assert answer.headers["content-type"].partition(";")[0] == wanted
+        kind = kinds.get(name.rpartition(".")[2], "application/octet-stream")
+        assert answer.headers["content-type"].partition(";")[0] == kind
         assert server.ask("GET", f"/holistic/{name}").status == 404, "no package was given"
     for other in ("secret.txt", "package.json", "", "..%2fsecret.txt", "%2e%2e/secret.txt", "./secret.txt", "a/b.js"):
         assert estimating.ask("GET", f"/holistic/{other}").status == 404

@@ -178,8 +178,8 @@ def test_nothing_is_replaced_by_a_cut(fresh: Server, material: Path) -> None:
     shutil.copy(material / "dictionary" / "river" / "video.mp4", fresh.folder / "deep" / "news.mp4")
     address = "/api/dictionaries/dictionary"
     content = (material / "news.mp4").read_bytes()
-    taken = fresh.ask("PUT", f"{address}/exemplar?word=lake&file=news-0.50-1.00.mp4", content).json["id"]
-    ids = [taken]
+    first = fresh.ask("PUT", f"{address}/exemplar?word=lake&file=news-0.50-1.00.mp4", content).json["id"]
+    ids = [first]
     for video, end in (("news.mp4", 1.0), ("news.mp4", 1.2), ("deep/news.mp4", 1.0)):
         cut = fresh.ask("POST", f"{address}/cut", {"video": video, "start": 0.5, "end": end, "word": "lake"})
         assert cut.status == 200
@@ -187,7 +187,7 @@ def test_nothing_is_replaced_by_a_cut(fresh: Server, material: Path) -> None:
     exemplars = {exemplar.id: exemplar.path for exemplar in open_dictionary(fresh.folder / "dictionary")["lake"]}
     assert sorted(exemplars) == sorted(ids)
     assert len({path.read_bytes() for path in exemplars.values() if path is not None}) == 4
-    path_of_first = exemplars[taken]
+    path_of_first = exemplars[first]
     assert path_of_first is not None
     assert path_of_first.read_bytes() == content
 
@@ -211,18 +211,18 @@ def test_a_new_exemplar_leaves_links_and_spellings_of_the_others(fresh: Server, 
 def test_a_refused_exemplar_leaves_nothing(fresh: Server, material: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = (material / "dictionary" / "river" / "river.pose").read_bytes()
     before = sorted(fresh.folder.rglob("*"))
-    put = "/api/dictionaries/{}/exemplar?word={}&file={}&new=true"
-    assert fresh.ask("PUT", put.format("fresh", "%20", "a.pose"), content).status == 422, "no word"
-    assert fresh.ask("PUT", put.format("fresh", "a", "a.srt"), (material / "news.vtt").read_bytes()).status == 422
+    address = "/api/dictionaries/{}/exemplar?word={}&file={}&new=true"
+    assert fresh.ask("PUT", address.format("fresh", "%20", "a.pose"), content).status == 422, "no word"
+    assert fresh.ask("PUT", address.format("fresh", "a", "a.srt"), (material / "news.vtt").read_bytes()).status == 422
     with monkeypatch.context() as patch:
         patch.setattr(dictionary_changes, "save_dictionary", full_disk)
-        assert fresh.ask("PUT", put.format("fresh", "a", "a.pose"), content).status == 507
+        assert fresh.ask("PUT", address.format("fresh", "a", "a.pose"), content).status == 507
         cut = {"video": "news.mp4", "start": 0.5, "end": 1.0, "word": "lake"}
         assert fresh.ask("POST", "/api/dictionaries/dictionary/cut", cut).status == 507
     assert [path for path in sorted(fresh.folder.rglob("*")) if ".signspot" not in path.parts] == [
         path for path in before if ".signspot" not in path.parts
     ]
-    assert fresh.ask("PUT", put.format("fresh", "a", "a.pose"), content).status == 200, "its name is free"
+    assert fresh.ask("PUT", address.format("fresh", "a", "a.pose"), content).status == 200, "its name is free"
 
 
 def full_disk(*_: object, **__: object) -> None:
@@ -234,9 +234,9 @@ def test_two_servers_lose_no_change_of_a_dictionary(
 ) -> None:
     other = serve(folder=fresh.folder)
     content = (material / "dictionary" / "river" / "river.pose").read_bytes()
-    put = "/api/dictionaries/dictionary/exemplar?word=w{}&file=a.pose"
+    address = "/api/dictionaries/dictionary/exemplar?word=w{}&file=a.pose"
     with ThreadPoolExecutor(4) as people:
-        answers = people.map(lambda k: (fresh, other)[k % 2].ask("PUT", put.format(k), content), range(8))
+        answers = people.map(lambda k: (fresh, other)[k % 2].ask("PUT", address.format(k), content), range(8))
         assert [(answer.status, answer.text) for answer in answers if answer.status != 200] == []
     assert {f"w{k}" for k in range(8)} <= set(open_dictionary(fresh.folder / "dictionary"))
 
@@ -264,8 +264,8 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     ]
     rows = [{**row, "licence": "CC0"} for row in rows]
     rows.insert(0, {**rows[0], "video": "gone.mp4"})
-    wanted = {"name": "my / queue", "dictionary": "dictionary", "rows": rows}
-    queue = fresh.ask("POST", "/api/queues", wanted).json["id"]
+    request = {"name": "my / queue", "dictionary": "dictionary", "rows": rows}
+    queue = fresh.ask("POST", "/api/queues", request).json["id"]
     assert fresh.ask("POST", f"/api/queues/{queue}/labels").status == 422, "nobody has decided"
 
     def decide(item: int, answer: str, start: float) -> None:
@@ -291,7 +291,7 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
     assert fresh.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
     answer = fresh.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json["words"][0]
-    assert "news.mp4@0.60" not in {shown["id"] for shown in answer["exemplars"]}, "it is not counted twice"
+    assert "news.mp4@0.60" not in {exemplar["id"] for exemplar in answer["exemplars"]}, "it is not counted twice"
 
 
 def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server) -> None:
@@ -303,41 +303,41 @@ def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server)
         best = max(word["hits"], key=lambda hit: hit["score"])
         return [exemplar["id"] for exemplar in word["exemplars"]], best["score"]
 
-    own, before = river()
+    of_dictionary, before = river()
     hit = max(fresh.ask("GET", address).json["words"][0]["hits"], key=lambda hit: hit["score"])
     row = {"word": "river", "video": "news.mp4", **{name: hit[name] for name in ("time", "start", "end", "score")}}
     starts = [row["start"], max(0.0, row["start"] - 0.2), row["start"], row["start"] + 1.5]
     videos = ["news.mp4", "news.mp4", "gone.mp4", "news.mp4"]
     rows = [{**row, "start": start, "video": video} for start, video in zip(starts, videos, strict=True)]
     rows[3] |= {"time": row["time"] + 1.5, "end": row["end"] + 1.5}
-    wanted = {"name": "q", "dictionary": "dictionary", "rows": rows}
-    queue = fresh.ask("POST", "/api/queues", wanted).json["id"]
+    request = {"name": "q", "dictionary": "dictionary", "rows": rows}
+    queue = fresh.ask("POST", "/api/queues", request).json["id"]
 
     def decide(item: int, answer: str, later: float = 0.0) -> None:
         decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
         span = {"start": row["start"] + later, "end": row["end"] + later}
         assert fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, **span}).status == 200
 
-    assert river() == (own, before), "nobody has decided"
+    assert river() == (of_dictionary, before), "nobody has decided"
     for item, answer in enumerate(("yes", "no", "yes")):
         decide(item, answer)
     confirmed = f"news.mp4@{row['start']:.2f}"
-    assert river() == ([*own, confirmed], before), "at once, but a sign is not compared with itself"
+    assert river() == ([*of_dictionary, confirmed], before), "at once, but a sign is not compared with itself"
     decide(3, "yes", 1.5)
     with_it, score = river()
-    assert with_it == [*own, confirmed, f"news.mp4@{row['start'] + 1.5:.2f}"]
+    assert with_it == [*of_dictionary, confirmed, f"news.mp4@{row['start'] + 1.5:.2f}"]
     assert score != before, "a word's score is of all its exemplars"
-    assert river("&confirmed=false") == (own, before)
+    assert river("&confirmed=false") == (of_dictionary, before)
     name = confirmed.replace("@", "%40")
     shares = f"exemplar={name}&start={row['start']}&end={row['end']}"
     assert fresh.ask("GET", f"/api/alignment/news.mp4?dictionary=dictionary&{shares}").json["shares"][-1] > 0.9
     assert fresh.ask("GET", f"/api/skeleton/exemplar/dictionary?id={name}").json["times"]
     assert fresh.ask("GET", f"/api/dictionaries/dictionary/span?id={name}").json["playable"]
-    assert [exemplar.id for exemplar in open_dictionary(fresh.folder / "dictionary")["river"]] == own
+    assert [exemplar.id for exemplar in open_dictionary(fresh.folder / "dictionary")["river"]] == of_dictionary
     scores: dict[str, list[float]] = {}
     for job, further in (("with", True), ("without", False)):
-        wanted = {"kind": "annotate", "dictionary": "dictionary", "name": job, "words": ["river"]}
-        fresh.ask("POST", "/api/jobs", {**wanted, "confirmed": further})
+        request = {"kind": "annotate", "dictionary": "dictionary", "name": job, "words": ["river"]}
+        fresh.ask("POST", "/api/jobs", {**request, "confirmed": further})
         wait_until(lambda: fresh.ask("GET", "/api/jobs").json[0]["state"] == "done", f"the run {job}")
         fresh.ask("POST", "/api/jobs/clear")
         with open_store(fresh.folder / "runs" / job) as store:

@@ -34,26 +34,26 @@ def _values(text: str) -> set[str]:
 
 
 def test_every_text_that_is_asked_for_is_there_and_none_is_idle() -> None:
-    asked: set[str] = set()
+    keys: set[str] = set()
     prefixes: set[str] = set()
     for path in (HOME / "templates").glob("*.html"):
         text = path.read_text()
-        asked |= set(re.findall(r"\bt\('([\w.]+)'[,)]", text))
+        keys |= set(re.findall(r"\bt\('([\w.]+)'[,)]", text))
         prefixes |= set(re.findall(r"\bt\('([\w.]+\.)' ~", text))
     for path in (HOME / "static").glob("*.js"):
-        asked |= {f"js.{key}" for key in re.findall(r"\bt\(\"(\w+)\"", path.read_text())}
-        asked |= {
+        keys |= {f"js.{key}" for key in re.findall(r"\bt\(\"(\w+)\"", path.read_text())}
+        keys |= {
             f"js.{key}"
             for pair in re.findall(r"\bt\([\w.]+ \? \"(\w+)\" : \"(\w+)\"", path.read_text())
             for key in pair
         }
     texts = set(strings("en"))
-    assert not asked - texts
+    assert not keys - texts
     chosen = (
         *("waiting", "running", "done", "cancelled", "cancel", "resume", "prepare", "annotate", "adapt"),
         *("start_of", "end_of", "sure", "likely", "check"),
     )  # by a variable
-    idle = {key for key in texts - asked - {f"js.{key}" for key in chosen} if not key.startswith(tuple(prefixes))}
+    idle = {key for key in texts - keys - {f"js.{key}" for key in chosen} if not key.startswith(tuple(prefixes))}
     assert not idle
 
 

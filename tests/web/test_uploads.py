@@ -101,13 +101,13 @@ def test_names_lead_nowhere_else(server: Server, material: Path, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "expected"),
     [("..mp4", "_.mp4"), ("long" * 50 + ".mp4", "long" * 20 + ".mp4"), (".hidden.mp4", "hidden.mp4")],
 )
-def test_names_keep_their_suffix_and_come_into_view(fresh: Server, name: str, kept: str) -> None:
+def test_names_keep_their_suffix_and_come_into_view(fresh: Server, name: str, expected: str) -> None:
     video = (fresh.folder / "news.mp4").read_bytes()
-    assert fresh.ask("PUT", f"/api/uploads/{quote(name)}", video).json["name"] == kept
-    assert kept in [video["name"] for video in fresh.ask("GET", "/api/library").json["videos"]]
+    assert fresh.ask("PUT", f"/api/uploads/{quote(name)}", video).json["name"] == expected
+    assert expected in [video["name"] for video in fresh.ask("GET", "/api/library").json["videos"]]
 
 
 def test_size_is_limited_with_or_without_a_length(tmp_path: Path, serve: Callable[..., Server]) -> None:

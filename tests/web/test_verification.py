@@ -64,7 +64,7 @@ def test_items_are_handed_out_once(database: Database) -> None:
         handed = list(people.map(work, [f"person {k}" for k in range(6)]))
     assert sorted(item for numbers in handed for item in numbers) == list(range(60))
     standing = queues.decisions(queue)
-    assert sorted(made.item for made in standing) == list(range(60))
+    assert sorted(decided.item for decided in standing) == list(range(60))
     assert queues.all()[0]["decided"] == 60
 
 
@@ -76,8 +76,8 @@ def test_some_items_are_seen_twice_by_two_people(database: Database) -> None:
             for item in items:
                 queues.decide(decision(queue, item.item, who))
     by_item: dict[int, list[str]] = {}
-    for made in queues.decisions(queue):
-        by_item.setdefault(made.item, []).append(made.annotator)
+    for decided in queues.decisions(queue):
+        by_item.setdefault(decided.item, []).append(decided.annotator)
     assert all(len(people) == len(set(people)) == 2 for people in by_item.values())
     assert len(by_item) == 20
 
@@ -90,8 +90,8 @@ def test_a_decision_sent_twice_counts_once_and_a_later_one_replaces(database: Da
     queues.decide(first)
     assert len(queues.decisions(queue)) == 1
     queues.decide(decision(queue, 0, answer="no"))
-    assert [made.answer for made in queues.decisions(queue)] == ["no"]
-    assert [made.answer for made in queues.decisions(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
+    assert [decided.answer for decided in queues.decisions(queue)] == ["no"]
+    assert [decided.answer for decided in queues.decisions(queue, withdrawn=True)] == ["yes", "no"], "nothing is lost"
 
 
 def test_the_answer_says_what_stands(sqlite: Queues) -> None:
@@ -159,8 +159,8 @@ def test_undo_gives_the_item_back_and_keeps_the_decision(database: Database) -> 
     undone = queues.undo(queue, "Ada")
     assert undone is not None
     assert undone.item == 1
-    assert [made.item for made in queues.decisions(queue)] == [0]
-    assert [made.withdrawn is None for made in queues.decisions(queue, withdrawn=True)] == [True, False]
+    assert [decided.item for decided in queues.decisions(queue)] == [0]
+    assert [decided.withdrawn is None for decided in queues.decisions(queue, withdrawn=True)] == [True, False]
     assert queues.hand_out(queue, "Ada", 1)[0].item == 1
     assert queues.undo(queue, "Ben") is None, "another's decision stays"
 
@@ -172,7 +172,7 @@ def test_what_somebody_holds_too_long_goes_to_the_next(sqlite: Queues, monkeypat
     monkeypatch.setattr(verification, "LEASE", -1.0)
     assert sqlite.hand_out(queue, "Ben")
     sqlite.decide(decision(queue, 0, "Ada"))
-    assert [made.annotator for made in sqlite.decisions(queue)] == ["Ada"], "a late decision is kept, too"
+    assert [decided.annotator for decided in sqlite.decisions(queue)] == ["Ada"], "a late decision is kept, too"
 
 
 def test_misuse_is_refused(sqlite: Queues) -> None:
@@ -194,8 +194,8 @@ def test_misuse_is_refused(sqlite: Queues) -> None:
 def test_measures_by_hand(sqlite: Queues) -> None:
     queue = sqlite.add("q", [*spottings(4), *spottings(1, "pear")], share=1.0)
     answers = {"Ada": ["yes", "yes", "no", "unsure", "variant"], "Ben": ["yes", "no", "no", "unsure", "yes"]}
-    for who, given in answers.items():
-        for item, answer in enumerate(given):
+    for who, answers_of_one in answers.items():
+        for item, answer in enumerate(answers_of_one):
             sqlite.decide(decision(queue, item, who, answer, start=0.1, end=0.9))
     measures = measure(list(sqlite.items(queue)), sqlite.decisions(queue))
     assert (measures.items, measures.decided) == (5, 5)
@@ -269,7 +269,7 @@ def test_round_trips_keep_other_variants(sqlite: Queues, suffix: str, name: str,
     file = exports.export(spottings_after, "q", suffix)
     (tmp_path / file.name).write_bytes(file.content)
     back = exports.read_back(tmp_path / file.name, list(sqlite.items(queue)), "Ben")
-    assert sorted((made.item, made.answer, made.word) for made in back) == [(0, "variant", name), (1, "yes", "")]
+    assert sorted((mark.item, mark.answer, mark.word) for mark in back) == [(0, "variant", name), (1, "yes", "")]
 
 
 def test_history_and_labels(answered: tuple[Queues, str]) -> None:

@@ -137,8 +137,8 @@ MATCHER = WordMatcher(VOCABULARY)
 
 @given(st.one_of(texts, st.text()))
 def test_spans_hold_what_matched_and_never_overlap(text: str) -> None:
-    found = MATCHER.find(text)
-    for match in found:
+    matches = MATCHER.find(text)
+    for match in matches:
         assert 0 <= match.start < match.end <= len(text)
         part = text[match.start : match.end]
         assert part == part.strip()
@@ -146,16 +146,16 @@ def test_spans_hold_what_matched_and_never_overlap(text: str) -> None:
             assert [t.word for t in tokens(part)] == [t.word for t in tokens(match.word)]
         else:
             assert match in WordMatcher([match.word]).find_all(text)
-    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert all(one.end <= other.start for one, other in pairwise(matches))
 
 
 @given(texts)
 def test_nothing_longer_was_passed_over(text: str) -> None:
     """Whatever a word matches alone is in the result, or gives way to what is at least as long."""
-    found = MATCHER.find(text)
+    matches = MATCHER.find(text)
     for word in VOCABULARY:
         for match in WordMatcher([word]).find(text):
-            rivals = [m for m in found if m.start < match.end and match.start < m.end]
+            rivals = [m for m in matches if m.start < match.end and match.start < m.end]
             assert max((m.end - m.start for m in rivals), default=0) >= match.end - match.start
 
 
@@ -272,13 +272,13 @@ def spoken(text: str, language: str = "en") -> list[str]:
     return [word for reading in readings for atom in reading for word in atom.words]
 
 
-@pytest.mark.parametrize(("text", "said"), EXAMPLES.items())
-def test_english_by_hand(text: str, said: str) -> None:
-    assert spoken(text) == [token.word for token in tokens(said)]
+@pytest.mark.parametrize(("text", "expected"), EXAMPLES.items())
+def test_english_by_hand(text: str, expected: str) -> None:
+    assert spoken(text) == [token.word for token in tokens(expected)]
 
 
 @pytest.mark.parametrize(
-    ("text", "language", "said"),
+    ("text", "language", "expected"),
     [
         ("21 Häuser", "de", "einundzwanzig Häuser"),
         ("1990", "de", "neunzehnhundertneunzig"),
@@ -287,8 +287,8 @@ def test_english_by_hand(text: str, said: str) -> None:
         ("5 teach", "ga", "5 teach"),  # no numbers in Irish: left as they are
     ],
 )
-def test_other_languages_are_normalised(text: str, language: str, said: str) -> None:
-    assert spoken(text, language) == [token.word for token in tokens(said)]
+def test_other_languages_are_normalised(text: str, language: str, expected: str) -> None:
+    assert spoken(text, language) == [token.word for token in tokens(expected)]
 
 
 def test_an_unknown_language_is_refused() -> None:

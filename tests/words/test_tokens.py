@@ -37,11 +37,11 @@ def test_an_apostrophe_parts_words_where_the_language_says_so() -> None:
 
 @given(st.text())
 def test_tokens_are_in_order_and_at_their_place(text: str) -> None:
-    found = list(tokens(text))
-    assert all(fold(text[token.start : token.end]) == token.word for token in found)
-    assert all(one.end <= other.start for one, other in pairwise(found))
+    all_tokens = list(tokens(text))
+    assert all(fold(text[token.start : token.end]) == token.word for token in all_tokens)
+    assert all(one.end <= other.start for one, other in pairwise(all_tokens))
     letters = sum(character.isalnum() for character in text)
-    assert sum(c.isalnum() for token in found for c in text[token.start : token.end]) == letters
+    assert sum(c.isalnum() for token in all_tokens for c in text[token.start : token.end]) == letters
 
 
 @given(st.text())
