@@ -2,9 +2,10 @@
 
 import ast
 import inspect
+import json
 import os
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from signspot.cli.app import app
 from signspot.cli.train import training_kinds
 from signspot.training.configuration import COMPUTE, Compute
 
+SHORT = 40  # letters of a comment that is written again where it is repeated
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 
@@ -38,6 +40,8 @@ def command_reference() -> str:
     ]
     for context in leaves:
         command = context.command
+        if context.parent is not None and hasattr(command, "list_commands"):
+            continue  # its commands follow
         command.epilog, command.add_help_option = None, context.parent is None  # described above
         shared = [option for option in command.params if described(option) in several]
         command.params = [option for option in command.params if option not in shared]
@@ -67,29 +71,35 @@ def configuration_reference() -> str:
         "# Configurations of `signspot train`",
         "",
         "Written by `make docs` from the code; do not edit. A configuration is a TOML file. Its key `kind`",
-        "says what is trained; the other keys depend on it. `signspot train CONFIG --dry-run` prints all",
-        "values, `--set KEY=VALUE` replaces one. A value has the type of its default.",
-        "",
-        "## Every kind but `warping`",
+        "says what is trained; the other keys depend on it. Here are all keys with their defaults; those",
+        "without a value are required. `signspot train CONFIG --dry-run` prints all values of a training,",
+        "`--set KEY=VALUE` replaces one.",
         "",
     ]
-    written: dict[type[Any], str] = {}
-    lines += section(Compute, f"[{COMPUTE}]", "every kind", written)
+    written: dict[type[Any] | str, str] = {}
+    pages = {"Every kind but `warping`": [*section(Compute, f"[{COMPUTE}]", "every kind", written)]}
     for kind, record in training_kinds().items():
-        lines += [f'## `kind = "{kind}"`', "", *section(record, "", f'"{kind}"', written)]
+        pages[f'`kind = "{kind}"`'] = [*section(record, "", f'"{kind}"', written)]
+    for title, block in pages.items():
+        lines += [f"## {title}", "", "```toml", *block[:-1], "```", ""]
     return "\n".join(lines)
 
 
-def section(record: type[Any], heading: str, kind_name: str, written: dict[type[Any], str]) -> Iterator[str]:
-    """The keys of a record as a table, and those of its parts; each record is written once."""
-    if heading:
-        yield from (f"### `{heading}`", "")
+def section(record: type[Any], heading: str, kind_name: str, written: dict[type[Any] | str, str]) -> Iterator[str]:
+    """The keys of a record as TOML, and those of its parts; each record, and each long comment, is written once.
+
+    Args:
+        record: a dataclass.
+        heading: the TOML table; empty at the top of the file.
+        kind_name: of the training.
+        written: where each record and each line with a long comment was written first.
+    """
     if record in written:
-        yield from (f"As {written[record]}.", "")
+        yield from (f"{heading}  # as {written[record]}", "")
         return
-    written[record] = f"`{heading}` of `{kind_name}`"
+    here = written[record] = f"{heading} of {kind_name}" if heading else f"{kind_name}"
     hints, comments, parts = get_type_hints(record), trailing_comments(record), list[tuple[type[Any], str]]()
-    yield from ("| key | default | meaning |", "|---|---|---|")
+    rows, repeated = list[tuple[str, str]](), defaultdict[str, list[str]](list)  # where they were first → keys
     for field in fields(record):
         kind, name = hints[field.name], field.name
         path = f"{heading.strip('[]')}.{name}".lstrip(".")
@@ -100,8 +110,17 @@ def section(record: type[Any], heading: str, kind_name: str, written: dict[type[
         elif get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):
             parts.append((get_args(kind)[0], f"[[{path}]]"))
         else:
-            meaning = "; ".join(part for part in (choices(kind), comments.get(name, "").replace("|", "/")) if part)
-            yield f"| `{name}` | {default(field)} | {meaning} |"
+            key = f"{name} = {default(field)}".rstrip()
+            comment = "; ".join(part for part in (other_choices(kind, field), comments.get(name, "")) if part)
+            home = written.setdefault(f"{key}  # {comment}", here)
+            if home == here or len(comment) < SHORT:
+                rows.append((key, comment))
+            else:
+                repeated[home].append(name)
+    yield from [heading] if heading else []
+    width = max((len(key) for key, comment in rows if comment), default=0)
+    yield from (f"{key:{width}}  # {comment}" if comment else key for key, comment in rows)
+    yield from (f"# {', '.join(names)}: as in {home}" for home, names in repeated.items())
     yield ""
     for part, name in parts:
         yield from section(part, name, kind_name, written)
@@ -120,21 +139,19 @@ def trailing_comments(record: type[Any]) -> dict[str, str]:
     return comments
 
 
-def choices(kind: Any) -> str:
-    """The values that a key may have, where they are few."""
-    return " or ".join(f'`"{choice}"`' for choice in get_args(kind)) if get_origin(kind) is Literal else ""
+def other_choices(kind: Any, field: "Field[Any]") -> str:
+    """The values that a key may have beside its default, where they are few."""
+    if get_origin(kind) is not Literal:
+        return ""
+    return "or " + ", ".join(str(choice) for choice in get_args(kind) if choice != field.default)
 
 
 def default(field: "Field[Any]") -> str:
-    """The default of a field, as TOML writes it."""
+    """The default of a field, as TOML writes it; empty where there is none."""
     value = field.default_factory() if field.default_factory is not MISSING else field.default
     if value is MISSING:
-        return "required"
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, str):
-        return f'`"{value}"`'
-    return f"`{list(value)}`" if isinstance(value, tuple) else f"`{value}`"
+        return ""
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 PAGES = {"cli.md": command_reference, "configuration.md": configuration_reference}
