@@ -1,4 +1,4 @@
-"""Experiments: measurements that are no part of the product, each run by `python -m experiments.NAME`.
+"""Experiments: measurements that are not part of the product, each run by `python -m experiments.NAME`.
 
 The head of each says what it measures and on which data; --help has its options.
 

@@ -118,7 +118,7 @@ def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = 
     spotter = load(encoder, cache=False, device=device)
     trunk = spotter.encoder.module.trunk
     if not isinstance(trunk, InceptionTrunk):
-        raise OptionsError(f"{encoder} is no rgb encoder")
+        raise OptionsError(f"{encoder} is not an rgb encoder")
     if frames is not None:
         torch.manual_seed(0)
         for unit in trunk.modules():
@@ -150,7 +150,7 @@ def prepare(video: str, encoder: str | None, side: int, windows: int) -> tuple[I
         return random_trunk(frames), frames
     trunk = load_encoder(encoder).module.trunk
     if not isinstance(trunk, InceptionTrunk):
-        raise OptionsError(f"{encoder} is no rgb encoder")
+        raise OptionsError(f"{encoder} is not an rgb encoder")
     return trunk, read_frames(video, trunk.image_size, windows + trunk.frames - 1)
 
 

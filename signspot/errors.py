@@ -2,7 +2,7 @@
 
 SignspotError               base of all
 ├── VideoError               a video cannot be read
-│   ├── NotAVideoError       it is no video, or holds no picture
+│   ├── NotAVideoError       it is not a video, or holds no picture
 │   ├── EmptyVideoError      it holds no frame, or none in the segment asked for
 │   └── VideoLimitError      it asks for more pixels, time or memory than is given
 ├── LandmarksError           landmarks cannot be used
@@ -63,7 +63,7 @@ class VideoError(SignspotError):
 
 
 class NotAVideoError(VideoError):
-    """A file is no video, or it holds no picture stream."""
+    """A file is not a video, or it holds no picture stream."""
 
 
 class EmptyVideoError(VideoError):

@@ -22,7 +22,7 @@ class Knobs:
     variants: float = 1.0  # words have several signs
     misalignment: float = 1.0  # subtitles are shifted in time
     mouthing: float = 1.0  # only part of the signs are mouthed, and not exactly in time
-    lips: float = 0.0  # mouthings are reduced and slurred, gestures are no words, hands hide lips; 0: whole and clear
+    lips: float = 0.0  # mouthings are reduced and slurred, gestures are not words, hands hide lips; 0: whole and clear
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("signspot", deadline=None, max_examples=15)  # a busy machine is no reason to fail
+settings.register_profile("signspot", deadline=None, max_examples=15)  # a busy machine is not a reason to fail
 settings.register_profile("thorough", deadline=None, max_examples=400)  # pytest --hypothesis-profile=thorough
 settings.load_profile("signspot")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")

@@ -81,7 +81,7 @@ def _located(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> dict[s
 
 
 def _unlike(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> str:
-    """The share of words whose signs are no nearer to their exemplars than to others: twice those in the worse half."""
+    """Share of words whose signs are not nearer to their exemplars than to others: twice those in the worse half."""
     signs = [
         Exemplar(sign.word, f"{name}@{sign.start:.2f}", video.landmarks, segment=sign.segment)
         for name, video in corpus.videos.items()

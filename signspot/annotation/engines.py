@@ -66,7 +66,7 @@ class Engine(Protocol):
 
 
 def raise_if_fatal(failure: Failure) -> None:
-    """Stop a run where going on makes no sense: the failure is no fault of its item."""
+    """Stop a run where going on makes no sense: the failure is not a fault of its item."""
     if isinstance(failure.error, _FATAL):
         failure.raise_again()
 
@@ -137,7 +137,7 @@ class RayEngine:
             except Exception as error:
                 if not left or "timed out" not in str(error):
                     raise
-                logger.info("Ray did not start in its 30 s; once more: %s", _first_line(error))
+                logger.info("Ray did not start within 30 s and is started again: %s", _first_line(error))
                 self._clear()
 
     def _init(self) -> None:

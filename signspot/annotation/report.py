@@ -142,7 +142,7 @@ def spread_thresholds(keep: float) -> list[float]:
     """Thresholds from the lowest score that is kept to just below 1, closer together towards 1.
 
     Raises:
-        OptionsError: `keep` is no score below 1.
+        OptionsError: `keep` is not a score below 1.
     """
     if not 0 <= keep < 1:
         raise OptionsError(f"thresholds are spread from a score of at least 0 and below 1; got {keep}")
@@ -261,7 +261,7 @@ def report_yield(
 
     Raises:
         StoreError: a store holds no candidate.
-        OptionsError: a threshold is no score.
+        OptionsError: a threshold is not a score.
     """
     wrong = [threshold for threshold in thresholds if not 0 <= threshold <= 1]
     if wrong:

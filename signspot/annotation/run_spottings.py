@@ -71,7 +71,7 @@ def mouthing_labels(store: Store, least: float) -> list[Label]:
         OptionsError: the run looked for signs, not for mouthings.
     """
     if store.settings().get(SOURCE) != LabelSource.MOUTHING:
-        raise OptionsError(f"{store.name} is no run by mouthing. Make one with: signspot annotate --source mouthing")
+        raise OptionsError(f"{store.name} is not a run by mouthing. Make one with: signspot annotate --source mouthing")
     return [candidate.as_label() for candidate in spottings(store, least)]
 
 

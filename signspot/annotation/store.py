@@ -218,7 +218,7 @@ def _parse(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise StoreError("this is no address of a database. Give one such as postgresql://user@host/name") from None
+        raise StoreError("this is not a database address. Give one such as postgresql://user@host/name") from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite":
@@ -261,7 +261,7 @@ def _passes(error: DBAPIError) -> bool:
 
 
 def _damaged(error: Exception, name: str) -> StoreError:
-    return StoreError(f"{name} is no store of annotations, or it is damaged ({type(error).__name__}).")
+    return StoreError(f"{name} is not a store of annotations, or it is damaged ({type(error).__name__}).")
 
 
 def explain(error: DBAPIError, name: str) -> SignspotError:
@@ -276,7 +276,7 @@ def explain(error: DBAPIError, name: str) -> SignspotError:
     if kind.startswith("SQLITE_IOERR"):
         return OutputError(f"cannot write {name}: {said}. Is the disk full or gone? Run again: nothing is lost.")
     if kind.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return StoreError(f"{name} is no store of annotations, or it is damaged ({said}).")
+        return StoreError(f"{name} is not a store of annotations, or it is damaged ({said}).")
     return StoreError(f"the database {name} cannot be used: {said}. Run again when it can: nothing is lost.")
 
 

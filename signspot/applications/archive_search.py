@@ -493,7 +493,7 @@ class IndexCache:
                 if columns.shape == (matrices[0].shape[1], _COORDINATES):
                     return Axes(columns)
         except (SignspotError, KeyError) as error:
-            logger.info("chose the axes of indices again: %s", error)
+            logger.info("the axes of indices are chosen again: %s", error)
         axes = choose_axes(matrices)
         if axes is not None:
             self._write(path, _AXES, {"axes": axes.columns}, {})
@@ -523,7 +523,7 @@ class IndexCache:
                     self._opened[path] = stamp, index_on_disk
                     return index_on_disk
         except (FormatError, KeyError, ValueError) as error:
-            logger.info("made a index again: %s", error)
+            logger.info("a cached index is made again: %s", error)
         index = make_index(rows, axes)
         self._write(path, _INDEX, {"knots": index.knots, "rows": index.rows}, {"slack": repr(index.slack)})
         return index
@@ -593,7 +593,7 @@ def open_archive(*folders: str | Path) -> Archive:
     Raises:
         TrackError: there is no track.
         EncoderMismatchError: they are of several encoders.
-        FormatError: a file is no track, or damaged.
+        FormatError: a file is not a track, or damaged.
     """
     homes = tuple(Path(folder) for folder in folders)
     paths = {home: sorted(home.rglob(f"*{SUFFIX}")) for home in homes}
@@ -637,11 +637,11 @@ class Shard:
         """From a text such as 3/8.
 
         Raises:
-            OptionsError: it is no such text.
+            OptionsError: it is not such a text.
         """
         number, slash, count = text.partition("/")
         if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-            raise OptionsError(f"a shard is such as 3/8, from 1/8 to 8/8; got '{text}'")
+            raise OptionsError(f"a shard is I/N, such as 3/8, with I from 1 to N; got '{text}'")
         return cls(int(number), int(count))
 
     def of(self, names: Iterable[str]) -> list[str]:
@@ -720,7 +720,7 @@ def open_track(path: Path) -> ArchivedTrack:
     """Open one track; only its header is read.
 
     Raises:
-        FormatError: it is no track, or damaged.
+        FormatError: it is not a track, or damaged.
     """
     try:
         facts, arrays = open_memory_map(path, "signspot track", ("embeddings", "codes"))

@@ -59,7 +59,7 @@ class FauxAmisOptions:
 
     def __post_init__(self) -> None:
         if not 0 < self.same < 2:
-            raise OptionsError(f"same is a part of what different signs cost, above 0 and below 2; got {self.same}")
+            raise OptionsError(f"same is relative to the cost of different signs, above 0 and below 2; got {self.same}")
 
 
 def find_faux_amis(
@@ -140,7 +140,7 @@ def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -
     try:
         rows = list(csv.reader(read_text(Path(path)).text.split("\n")))
     except csv.Error as error:
-        raise FormatError(f"{path} is no table of translations: {error}") from error
+        raise FormatError(f"{path} is not a table of translations: {error}") from error
     for number, row in enumerate(rows, 1):
         if not row:
             continue

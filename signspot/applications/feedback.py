@@ -185,7 +185,7 @@ def difference_text(name: str, measure: Measure, clip: DescribedSign, exemplar: 
     if name in ("location", "ends"):
         return f"the {hand} is {_where(mine.location[a] - theirs.location[b])} the example's"
     if name == "orientation":
-        return f"the {hand} is turned otherwise: {_turn(mine.palm[a], theirs.palm[b], measure.hand)}"
+        return f"the {hand} has another orientation: {_turn(mine.palm[a], theirs.palm[b], measure.hand)}"
     segments = clip.segments[measure.hand], exemplar.segments[measure.hand]
     if segments[0] is not None and segments[1] is not None and name not in ("hand", "height"):
         return _movement_text(name, hand, segments[0], segments[1])
@@ -394,7 +394,7 @@ def feedback_on(spotter: Spotter, clip: tuple[Source, Frames], word: str, galler
 
 
 def is_right(rank: int, score: float, doubt: float) -> bool:
-    """Whether a clip counts as the word: no other word is nearer, and an error is no likelier than in right signs."""
+    """Whether a clip counts as the word: no other word is nearer, and an error is not likelier than in right signs."""
     return rank == 1 and score >= RIGHT_SCORE and doubt <= 0
 
 
@@ -525,7 +525,7 @@ def draw_feedback(feedback: Feedback, frames: tuple[Image | None, Image | None] 
         error_classifier().notable, color="#777777", ls="--", lw=1
     )  # what is left of it is as between two right signs
     bars.set_xlim(0, 1)
-    bars.set_xlabel("how likely it differs; right of the line it is named", size=9)
+    bars.set_xlabel("probability that it differs; reported if right of the line", size=9)
     for side in ("top", "right"):
         bars.spines[side].set_visible(False)
     answer = "right" if feedback.right else f"rank {feedback.rank} of {feedback.of}"
@@ -542,12 +542,12 @@ def feedback_lines(feedback: Feedback) -> list[str]:
     answer = "right" if feedback.right else "not quite"
     lines = [f"'{feedback.word}': {answer} (rank {feedback.rank} of {words}, score {feedback.score:.2f})"]
     if feedback.rank == 1 and not feedback.right:
-        lines.append("no other word is nearer, but it differs more from the examples than right signs do")
+        lines.append("no other word is nearer, but it differs more from the examples than right signs usually do")
     if feedback.instead:
         lines.append("did you mean " + ", ".join(f"'{match.word}'" for match in feedback.instead) + "?")
     if feedback.mirrored:
         lines.append("signed with the other hand than the example: right for a left-handed signer")
     lines += [f"{difference.parameter}: {difference.text}" for difference in feedback.notable]
     if not feedback.notable:
-        lines.append("no difference that is larger than between two signers")
+        lines.append("no difference larger than is usual between two signers")
     return lines

@@ -232,7 +232,7 @@ class Loop:
         saved = save_encoder(adaptation.encoder, target, half=True)
         message = (
             f"adapted on {adaptation.learned:,} segments of {adaptation.videos:,} training videos, "
-            f"held out {adaptation.held:,}; {adaptation.test_videos:,} test videos were not looked at"
+            f"held out {adaptation.held:,}; {adaptation.test_videos:,} test videos were not used"
         )
         files = [str(target.relative_to(self.out))]
         return {"hash": saved.hash, "file": str(target), "message": message, "gains": gains, "files": files}
@@ -389,7 +389,7 @@ def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> P
         spotted = result.labels["D"]
         right = _judged(spotted, corpus)
         yield table(("stage", "", "outcome"), result.lines())
-        yield heading("What was gained on held-out footage")
+        yield heading("Gain on held-out footage")
         yield paragraph(gained(result))
         yield from _gains(result)
         scores = list(_scores(result))
@@ -397,7 +397,7 @@ def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> P
             yield table(("labels", "tested on", "signs", "top 1", "top 5", "per word, top 1", "95 %"), scores)
         yield heading("Labels by score")
         named = {result.origin(name): labels for name, labels in result.labels.items() if labels}
-        yield drawing(draw_yield(named), "how many labels and words there are from each confidence on")
+        yield drawing(draw_yield(named), "number of labels and words at each confidence or above")
         yield heading("Labels by word")
         caption = "right and wrong labels of each word" if right else "labels of the most frequent words"
         yield drawing(draw_right(spotted, right) if right else draw_words(named), caption)

@@ -221,7 +221,7 @@ class Measure:
 
 
 def compare(one: DescribedSign, other: DescribedSign) -> dict[str, Measure]:
-    """All measures of two signs; 0 is no difference. Those of hands that make a segment in both are the larger ones."""
+    """All measures of two signs; 0 means no difference. Of hands that make a segment in both, the larger ones."""
     measures: dict[str, Measure] = {}
     middle = one.length // 2, other.length // 2
     for number, (mine, theirs) in enumerate(zip(one.segments, other.segments, strict=True)):

@@ -219,7 +219,7 @@ def _in_folder(person: Person, folder: Path, contents: _KeptFolders) -> list[Ste
         if contents.tensors:
             return []
         raise OptionsError(
-            f"{folder} is no dictionary, corpus, annotation run, archive, training, served folder or folder of "
+            f"{folder} is not a dictionary, corpus, annotation run, archive, training, served folder or folder of "
             f"exemplars ({error}). Name one that is"
         ) from error
 
@@ -414,7 +414,7 @@ def in_file(person: Person, path: Path) -> Iterator[Step]:
     elif name.endswith((*format_names(), ".json", ".pkl")):
         yield from _in_spottings(person, path)
     elif path.suffix.lower() not in MEDIA_SUFFIXES:
-        raise OptionsError(f"{path} is no file in which somebody could be looked for. Name spottings, tracks, archives")
+        raise OptionsError(f"{path} cannot be searched for a person. Name spottings, tracks or archives")
 
 
 def _source_of(path: Path) -> str:
@@ -458,7 +458,7 @@ def _archive_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGED as error:
-        raise FormatError(f"{path} is no archive that can be read, or it is damaged ({error!s:.200})") from error
+        raise FormatError(f"{path} is not an archive that can be read, or it is damaged ({error!s:.200})") from error
 
 
 def _members(path: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None]]]:

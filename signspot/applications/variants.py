@@ -107,7 +107,7 @@ def find_variants(
         DictionaryError: none of its exemplars can be used.
     """
     if not 0 < same < 2:
-        raise OptionsError(f"same is a part of what other words cost, above 0 and below 2; got {same}")
+        raise OptionsError(f"same is relative to the cost of other words, above 0 and below 2; got {same}")
     gallery = spotter.gallery(dictionary[word], progress=progress)
     meant = set(dictionary.resolve(word))
     others = [dictionary[other][0] for other in dictionary if other not in meant]

@@ -175,7 +175,9 @@ class WakeSign:
             problems.append("one recording does not show how much your signing varies: make three")
         if missed := sum(score < self.threshold for score in self.recording_scores):
             total = len(self.recording_scores)
-            problems.append(f"{missed} of {total} recordings would not be recognised by the others: record more, alike")
+            problems.append(
+                f"{missed} of {total} recordings would not be recognised by the others: record more in the same way"
+            )
         if self.background_false_alarms > rate * max(1.0, self.background_hours):
             problems.append(f"{self.background_false_alarms} false alarms in the background: choose another sign")
         if self.distinct is not None and max(self.distinct.per_hour, self.distinct.guess or 0.0) > rate:
@@ -347,7 +349,7 @@ class WakeStream:
         if sign.gallery.codes is None or not encoder.contract.codes:
             raise OptionsError(f"a wake sign needs frame codes, which the encoder '{encoder.name}' does not give")
         if hop < 1:
-            raise OptionsError(f"at least 1 frame is waited for; got {hop}")
+            raise OptionsError(f"hop must be at least 1 frame; got {hop}")
         self.encoder, self.sign, self.hop = encoder, sign, hop
         self.breaks = 0  # times that the stream was interrupted, changed its size, or its clock went back
         self.last_break = ""  # when and why, for people
@@ -384,7 +386,7 @@ class WakeStream:
             last_time = float(last.times[-1])
             if frame.size != last.size or not last_time < time <= last_time + _LONGEST_GAP:
                 self.last_break = f"at {time:.2f} s: {_reason(last.size, frame.size, time - last_time)}"
-                logger.info("the stream was broken %s", self.last_break)
+                logger.info("the stream was interrupted %s", self.last_break)
                 self.breaks += 1
                 self._reset()
                 last = None

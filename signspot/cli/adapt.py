@@ -81,7 +81,7 @@ def _show(result: "AdaptationResult", target: Path) -> None:
         f"learned from {result.learned:,} subtitled segments, {count(result.words, 'word')} and "
         f"{count(result.labels, 'label')} of {result.hours:.2f} h in {duration(result.seconds)}; "
         f"measured on {result.held:,} of them, each while it was held out. "
-        f"Training videos: {result.videos:,}; test videos, not looked at: {result.test_videos:,}"
+        f"Training videos: {result.videos:,}; test videos, not used: {result.test_videos:,}"
     )
     rows = [
         (match, gain.measure, gain.group, str(gain.words), f"{gain.before:.3f}", f"{gain.after:.3f}", _signed(gain))

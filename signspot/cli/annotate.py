@@ -112,9 +112,7 @@ def annotate(
         report = run.annotate_mouthings(mouthing, shared, workforce, bar)
     else:
         if dictionary is None:
-            raise OptionsError(
-                "signs are looked for by examples: name them with --dictionary, or use --source mouthing"
-            )
+            raise OptionsError("signs are found by examples: give a --dictionary, or use --source mouthing")
         signs = dictionary if confirmed is None else _with_confirmed(dictionary, confirmed)
         job = run.AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, best)
         report = run.annotate(replace(job, device=settings().device), options, workforce, bar)
@@ -152,7 +150,7 @@ def make_engine(name: EngineName, workers: int | None, address: str | None) -> "
     if name is EngineName.RAY:
         return RayEngine(workers, address, settings().device)
     if address is not None:
-        raise OptionsError(f"--address ({address}) is for --engine ray")
+        raise OptionsError(f"--address ({address}) needs --engine ray")
     return WorkerPool(1 if workers is None else workers)
 
 

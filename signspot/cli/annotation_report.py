@@ -45,9 +45,11 @@ def annotate_report(
     try:
         wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
     except ValueError:
-        raise OptionsError(f"thresholds are numbers with commas between, as in 0.9,0.95; got '{thresholds}'") from None
+        raise OptionsError(
+            f"thresholds are numbers separated by commas, such as 0.9,0.95; got '{thresholds}'"
+        ) from None
     if spottings is not None and decoys is None:
-        raise OptionsError("--spottings needs --decoys: without them there is no confidence to accept by")
+        raise OptionsError("--spottings needs --decoys, by which confidence is estimated")
     footage = open_corpus(corpus) if corpus is not None else None
     media, rights = (media_of(footage), rights_of(footage)) if footage is not None else ({}, {})
     with ExitStack() as stack:
@@ -76,4 +78,4 @@ def annotate_report(
         print_line(f"\n{table.title}")
         print_table(table.columns, table.cells())
     for line in report.unseen:
-        log(f"not seen everywhere: {line}")
+        log(f"not searched completely: {line}")

@@ -43,7 +43,7 @@ from signspot.version import VERSION
 
 _MISUSE = 2
 _INTERRUPTED = 130
-_STOPPED = "signspot: stopped; nothing half-written was left behind"
+_STOPPED = "signspot: stopped; no unfinished files are left"
 # options of all commands, which may follow the command
 _FLAGS, _VALUES = ("--debug", "--force", "--no-pixels", "--no-cache"), ("--device", "--estimator")
 _EPILOG = "Options of all commands (--device, --estimator, --force, --no-pixels, --no-cache, --debug): signspot --help"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used: signspot
     from signspot.types import Spotting
 
 unprinted: list[str] = []  # why results could not be printed; reported at the end, with exit code 1
-_FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is no terminal
+_FIRST_LINE, _NEXT_LINE = 5.0, 30.0  # seconds until a line of progress, where stderr is not a terminal
 
 
 def claim_outputs(
@@ -193,7 +193,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_column(column, no_wrap=True)
     for row in rows:
         cells = (escape_control_characters(cell, bidirectional=True) for cell in row)
-        table.add_row(*map(Text, cells))  # a word such as [/x] is no markup
+        table.add_row(*map(Text, cells))  # a word such as [/x] is not markup
     text, terminal = StringIO(), sys.stdout.isatty()
     needed = Console(file=text, width=100_000).measure(table).maximum  # nothing is ever cut, in pipes neither
     Console(file=text, width=max(needed, 1), force_terminal=terminal, highlight=False).print(table)

@@ -87,7 +87,7 @@ def _landmarks(video: str) -> "Landmarks":
     from signspot.landmarks.video_estimation import estimate_landmarks
 
     if not Path(video).is_file():
-        raise OptionsError(f"hands are looked for in the video, and there is no file {video}. Put it where it was")
+        raise OptionsError(f"--tier-per hand needs the video, and there is no file {video}. Put it there")
     if is_pose_file(video):
         return open_landmarks(video)
     with bar(f"hands of {video}", "frames") as progress:

@@ -100,7 +100,7 @@ def _open_source(source: Path, tiers: "Sequence[str]", video: Path | None) -> "D
         annotated = read_annotated(source, tiers, video)
         contents = annotated or read_published(source)
         if annotated is None and (tiers or video):
-            raise OptionsError(f"--tier and --video belong to ELAN documents; {source} is none. Leave them out")
+            raise OptionsError(f"--tier and --video are for ELAN documents, and {source} is not one. Leave them out")
         if contents is not None:
             return Dictionary(keep_readable(contents, source), source if source.is_dir() else source.parent)
     return open_dictionary(source)

@@ -58,7 +58,7 @@ def embed(
         return
     if len(sources) > 1:
         raise OptionsError(
-            f"one source at a time becomes tracks; got {len(sources)}. Name their folder, or --landmarks"
+            f"tracks are made from one source at a time; got {len(sources)}. Name their folder, or use --landmarks"
         )
     (source,) = sources
     is_published = source.suffix in SUFFIXES or (source / "data.mdb").is_file()
@@ -135,7 +135,7 @@ def _save_landmarks(shard: "Shard", sources: Sequence[Path], out: Path, fps: flo
     jobs = [PoseJob(named[name], out / name) for name in shard.of(named)]
     waiting = [job for job in jobs if settings().force or not is_finished(job.target or out, job.video, fps)]
     if len(waiting) < len(jobs):
-        log(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} finished before")
+        log(f"{len(jobs) - len(waiting)} of {count(len(jobs), 'video')} were finished before")
     failed = 0
     with open_outputs(*files) as outputs, bar("landmarks", "frames") as progress:
         for job in waiting:

@@ -54,12 +54,12 @@ def faux_amis(
             names = folder_names(first.absolute(), second.absolute())
             log(f"wrote {write_faux_amis_page(spotter, result, html, names, pixels=settings().pixels)}")
     if not result.shared:
-        log("no word stands in both dictionaries: every pair counts as another meaning. Name a table: --translations")
+        log("no word is in both dictionaries, so all meanings count as different. Give a table: --translations")
     elif result.shared < result.words[0]:
         alone = count(result.words[0] - result.shared, "word")
         log(
-            f"{alone} of the first dictionary without a counterpart in the second: pairs with them count as another "
-            "meaning. A table says more: --translations"
+            f"{alone} of the first dictionary are not in the second, so their meanings count as different. "
+            "Give a table: --translations"
         )
     if json_lines:
         for pair in result.pairs:

@@ -70,7 +70,7 @@ def _export(encoders: "list[Encoder]", folder: Path) -> None:
 
     if len(encoders) != 1 or not names_folder(folder):
         raise OptionsError(
-            f"one encoder is written to a folder whose name has no suffix; got '{folder}'. Name the encoder"
+            f"--export writes one encoder to a folder whose name has no suffix; got '{folder}'. Name the encoder"
         )
     files = [folder / name for name in (PUBLISHED, "config.json", README)]
     there = [file for file in files if file.exists()]

@@ -157,7 +157,7 @@ def derive_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _record(hint: Any) -> tuple[type[Any] | None, list[str]]:
-    """The dataclass behind an annotation and the fields that become options; None where it is no dataclass."""
+    """The dataclass behind an annotation and the fields that become options; None where it is not a dataclass."""
     kind, *remarks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
         return None, []

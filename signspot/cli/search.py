@@ -60,7 +60,7 @@ def search(
 
     refuse_pixels({"--html": html})
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
-        raise OptionsError("search needs words with a --dictionary, or a --clip, and not both")
+        raise OptionsError("search needs words with a --dictionary, or a --clip, but not both")
     with open_outputs(str(archive) if add else archive, dictionary, clip, confirmed, encoder, *(add or ())) as outputs:
         spotter = load_spotter(encoder, workers)
         for video in add or ():

@@ -276,7 +276,7 @@ def read_mouthings(results: "Sequence[SearchResult]", language: str) -> "list[Se
                 log(prefix + remark)
             marked.append(replace(result, spottings=tuple(mark_mouthed(result.spottings, mouthings.labels))))
         except SignspotError as error:
-            log(f"{prefix}no lips are read: {error}")
+            log(f"{prefix}lips cannot be read: {error}")
             marked.append(result)
     return marked
 

@@ -266,4 +266,4 @@ def _save(encoder: "Encoder", run: "Run", *, half: bool = False) -> None:
     target = run.out / f"{encoder.name}.safetensors"
     saved = save_encoder(encoder, target, half=half)
     print_line(f"{target}: {saved.name} ({saved.hash})")
-    log("its default threshold is not calibrated yet. Do so with: signspot calibrate --footage … --dictionary …")
+    log("its default threshold is not calibrated yet. Calibrate it with: signspot calibrate --footage … --dictionary …")

@@ -84,12 +84,12 @@ def wake(
                     print_line(json.dumps(_event_row(event, word or sign[0].stem), ensure_ascii=False))
                     events.append(event)
                 if stream.breaks > reported and reported < _BREAKS:
-                    log(f"the stream was broken {stream.last_break}. A sign that was under way then is not seen")
+                    log(f"the stream was interrupted {stream.last_break}. A sign made at that moment is missed")
                 reported = stream.breaks
         if plot is not None:
             log(f"wrote {save_figure(draw_wake(spotter, enrolled, source, events), plot)}")
     if stream.breaks:
-        log(f"the stream was broken {count(stream.breaks, 'time')}; a sign that was under way then is not seen")
+        log(f"the stream was interrupted {count(stream.breaks, 'time')}; a sign made at such a moment is missed")
     log(f"{count(len(events), 'event')}; a sign is reported at most {stream.latency} frames after its end")
 
 
@@ -118,7 +118,7 @@ def _event_row(event: "WakeEvent", word: str) -> dict[str, str | float | int]:
 def _report(sign: "WakeSign", rate: float) -> None:
     """Say in one line whether the sign is fit, and below it what that was judged by."""
     problems = sign.problems(rate)
-    log(f"the sign is not fit yet: {'; '.join(problems)}" if problems else "the sign is fit")
+    log(f"the sign is not suitable yet: {'; '.join(problems)}" if problems else "the sign is suitable")
     log(
         f"threshold {sign.threshold:.2f}: {count(sign.background_false_alarms, 'false alarm')} in "
         f"{60 * sign.background_hours:.1f} min of background, "
@@ -144,7 +144,7 @@ def _report_distinctiveness(distinct: "Distinctiveness") -> None:
     """Report how far other signs are, and the false alarms that they would give."""
     if distinct.same:
         names = ", ".join(f"'{word}'" for word in distinct.same)
-        log(f"taken for the sign itself: {names} of the dictionary. Whoever signs that is detected, too")
+        log(f"not distinguished from the sign: {names} of the dictionary. Signing that gives an event, too")
     if distinct.nearest:
         near = ", ".join(f"'{neighbour.word}' {neighbour.distance:.2f}" for neighbour in distinct.nearest)
         log(f"nearest signs of the dictionary, in units of how far your recordings are from each other: {near}")
@@ -154,7 +154,7 @@ def _report_distinctiveness(distinct: "Distinctiveness") -> None:
     elif distinct.guess is not None:
         against += f", about {_rate(distinct.guess)} by decoys, for signs that it lacks"
     log(
-        f"signing without pause that the background did not show: about {_rate(distinct.per_hour)} false alarms per "
+        f"continuous signing that is not in the background: about {_rate(distinct.per_hour)} false alarms per "
         f"hour, by {against}"
     )
 

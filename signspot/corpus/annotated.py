@@ -34,7 +34,7 @@ def read_annotated(source: Path, tiers: Sequence[str] = (), video: Path | None =
     if not documents:
         return None
     if video is not None and len(documents) > 1:
-        raise OptionsError(f"one video cannot belong to the {len(documents)} documents of {source}. Leave it out")
+        raise OptionsError(f"--video names one video, and {source} has {len(documents)} documents. Leave it out")
     exemplars: list[Exemplar] = []
     problems: list[LeftOut] = []
     for document in documents:
@@ -64,7 +64,7 @@ def _exemplars(document: Path, tiers: Sequence[str], video: Path | None, problem
         word = " ".join(spotting.word.split())
         if spotting.decision == "no" or not word or spotting.end <= spotting.start:
             problems.append(
-                LeftOut(document, f"the annotation at {spotting.start:g} s has no word or no length, or is denied")
+                LeftOut(document, f"the annotation at {spotting.start:g} s has no word or no length, or was rejected")
             )
             continue
         signer = summaries[name].signer if name in summaries else ""

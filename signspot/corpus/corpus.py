@@ -44,7 +44,7 @@ from signspot.video import MEDIA_SUFFIXES
 
 LANDMARKS_SUFFIX = ".pose"
 TEST_SHARE = 0.25  # of the videos of a corpus that names none for testing
-_OTHER_FOLDERS = ("dictionary", "dictionary-video", "labels", "truth")  # of a corpus: what is in them is no footage
+_OTHER_FOLDERS = ("dictionary", "dictionary-video", "labels", "truth")  # of a corpus: what is in them is not footage
 _PREFERRED = (".vtt", ".srt", ".ttml", ".dfxp", ".xml")  # of subtitles: those that say most about time first
 
 
@@ -325,7 +325,7 @@ def _footage(video: CorpusVideo, kind: Kind) -> Footage | CorpusProblem:
         name = video.id.rsplit("/", 1)[-1]
         return CorpusProblem(video.id, f"there are no subtitles ({name}.vtt, .srt or .ttml); left out")
     if media is None:
-        return CorpusProblem(video.id, "the encoder sees pixels and there are landmarks only; left out")
+        return CorpusProblem(video.id, "the encoder needs pixels, and there are only landmarks; left out")
     return Footage(video.id, media, video.subtitles)
 
 
@@ -356,7 +356,7 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
     if not footage:
         hint = f" ({problems[0]})" if problems else ""
         raise FormatError(
-            f"{layout.folder} is no corpus: it holds no video{hint}. Put videos or .pose files into it, "
+            f"{layout.folder} is not a corpus: it holds no video{hint}. Put videos or .pose files into it, "
             "and subtitles of the same name beside them"
         )
     by_id = {video.id: replace(video, split=split.get(video.id, "")) for video in footage}
@@ -395,7 +395,7 @@ def is_synthetic(videos: Path) -> bool:
     corpus = Layout(videos.absolute().parent).corpus
     try:
         made_by = parse_json(read_text(corpus, exact=True).text, str(corpus)).get("made_by")
-    except (FormatError, AttributeError):  # there is none, or it is no corpus
+    except (FormatError, AttributeError):  # there is none, or it is not a corpus
         return False
     return isinstance(made_by, dict) and "generator" in made_by
 

@@ -87,7 +87,7 @@ def read_isolated(source: str | PathLike[str], progress: Progress = silent) -> l
     jobs = [PoseJob(file) for _, _, file in listed if file.suffix != ".pose"]
     for job, outcome in estimate_files(jobs, None, progress, cache=cache):
         if isinstance(outcome, SignspotError):
-            raise FormatError(f"{job.video} cannot be read: {outcome}. Take it out, or mend it")
+            raise FormatError(f"{job.video} cannot be read: {outcome}. Remove or repair it")
     landmarks = (
         open_landmarks(file) if file.suffix == ".pose" else estimate_landmarks(file, cache=cache)
         for _, _, file in listed

@@ -32,9 +32,9 @@ _GLOSSES = ".srt"  # a gloss per cue, written by a person; the file is named as 
 class SignWindow:
     """Frames, at 25 per second, between which the sign of a label lies."""
 
-    before: int = 20  # frames at 25 per second before the end of a sign from which it may begin
-    after: int = 5  # and after a label of its end until which it may last
-    around: int = 11  # on either side of the middle of a sign, where a label marks that or the span
+    before: int = 20  # clips begin at most so many frames (25 per second) before the end of a sign
+    after: int = 5  # and end at most so many frames after a label of its end
+    around: int = 11  # frames on either side of the middle, where a label marks that or the span
 
     def __post_init__(self) -> None:
         check_numbers(self, "before", "around", least=1)
@@ -50,7 +50,7 @@ class LeastConfidence:
     """From which confidence on a label counts, by its source: three scales, three thresholds."""
 
     mouthing: float = 0.5  # probability of a mouthing; the paper's training takes 0.5, its test 0.9
-    dictionary: float = 0.0  # score of a spotting; 0: as it was cut when it was written, since encoders' scales differ
+    dictionary: float = 0.0  # score of a spotting; 0: all that were written, since encoders' scales differ
     verified: float = 0.5  # decision of a person: 1 is a yes, 0 a no
 
     def __post_init__(self) -> None:
@@ -100,7 +100,10 @@ def read_labels(folder: Path, videos: Collection[str]) -> Iterator[Label]:
     if missing:
         count = missing.total()
         logger.warning(
-            "left out labels (%d) of videos (%d) that the corpus lacks: '%s' …", count, len(missing), min(missing)
+            "left out labels (%d) of videos (%d) that are not in the corpus, such as '%s'",
+            count,
+            len(missing),
+            min(missing),
         )
 
 

@@ -95,7 +95,7 @@ def read_published(folder: Path) -> Contents | None:
 
 def _checked(contents: Contents, folder: Path) -> Contents:
     if not contents.exemplars:
-        raise DictionaryError(f"not one video of the list in {folder} is there. {contents.problems[0]}")
+        raise DictionaryError(f"none of the listed videos in {folder} is there. {contents.problems[0]}")
     return contents
 
 
@@ -227,9 +227,9 @@ def read_wlasl_list(folder: Path) -> tuple[list[str], list[SourceClip]]:
             for instance in entry["instances"]
         ]
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, FormatError) as error:
-        raise FormatError(f"{lists[-1]} is no list of WLASL: {error!s:.200}") from error
+        raise FormatError(f"{lists[-1]} is not a list of WLASL: {error!s:.200}") from error
     if not clips:
-        raise FormatError(f"{lists[-1]} lists not one clip")
+        raise FormatError(f"{lists[-1]} lists no clip")
     return words, clips
 
 
@@ -306,7 +306,7 @@ def import_wlasl(
     missing = [f"{clip.path.name}: there is no such video" for clip in listed if not clip.path.is_file()]
     if not clips:
         raise FormatError(
-            f"not one of the {len(listed)} videos of WLASL is in {folder / 'videos'}, such as {listed[0].path.name}"
+            f"none of the {len(listed)} videos of WLASL is in {folder / 'videos'}, such as {listed[0].path.name}"
         )
     with atomic_write(Path(out) / WORD_LIST) as temporary:
         temporary.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
@@ -360,7 +360,7 @@ class _Importer:
             self.progress(self.done + ready + number, self.total)
         estimated = [clip for clip in clips if targets[clip.path].is_file()]
         if not estimated:
-            raise FormatError(f"not one of the {len(clips)} videos of {path.name} can be read: {self.problems[-1]}")
+            raise FormatError(f"none of the {len(clips)} videos of {path.name} can be read: {self.problems[-1]}")
         pairs = [(clip, cut_out(open_landmarks(targets[clip.path]), clip.span)) for clip in estimated]
         arrays = pack([clip.label for clip, _ in pairs], [landmarks for _, landmarks in pairs])
         if self.whole_body:

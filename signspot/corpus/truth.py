@@ -109,7 +109,7 @@ def read_records(kind: type[Record], paths: Path | Sequence[Path]) -> Iterator[R
     """Read JSON Lines of one kind of record.
 
     Raises:
-        FormatError: a line is no such record.
+        FormatError: a line is not such a record.
     """
     for path in [paths] if isinstance(paths, Path) else paths:
         yield from records_of(kind, json_rows(path))

@@ -98,7 +98,7 @@ class _Columns:
             values = self._by_key(values)
         values = _as_list(values)
         if values is None:
-            raise DictionaryError(f"{self.path}: column 'videos.{column}' is missing or is no list")
+            raise DictionaryError(f"{self.path}: column 'videos.{column}' is missing, or not a list")
         if count is not None and len(values) != count:
             raise DictionaryError(
                 f"{self.path}: column 'videos.{column}' has {len(values):,} values for {count:,} videos. "
@@ -121,7 +121,7 @@ def _name(value: Any) -> str:
 
 
 def _word(value: Any) -> str:
-    """A word or another text; "" where it is none, or holds what is no character: the file is untrusted."""
+    """A word or another text; "" where it is none, or holds what is not a character: the file is untrusted."""
     if not isinstance(value, str):
         return ""
     try:

@@ -157,4 +157,4 @@ def refuse_other_content(target: Path, origin: Dictionary) -> None:
     )
     if there is None or not there <= {exemplar.id for exemplar in origin.exemplars}:
         what = "other files" if there is None else "another dictionary"
-        raise OutputError(f"{target} holds {what}, which would be mixed up. Choose a new folder")
+        raise OutputError(f"{target} holds {what}, which would be mixed with the dictionary. Choose a new folder")

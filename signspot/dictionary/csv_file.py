@@ -56,7 +56,7 @@ def read_table(path: Path) -> Contents:
     """Read a table. Lines that cannot be used become problems, named by their line number.
 
     Raises:
-        DictionaryError: a needed column is missing, or the file is no table.
+        DictionaryError: a needed column is missing, or the file is not a table.
     """
     text = _text(path)
     header = _header(text)
@@ -65,7 +65,7 @@ def read_table(path: Path) -> Contents:
         columns = ", ".join(header) or "none"
         raise DictionaryError(
             f"{path}, line 1: no column {' and no column '.join(missing)}; found: {columns}. "
-            f"The first line must name the columns: file, word, and if you like signer, source, licence"
+            f"The first line must name the columns: file, word, and optionally signer, source, licence"
         )
     rows: list[tuple[int, TableRow]] = []
     problems: list[LeftOut] = []
@@ -141,7 +141,7 @@ def _row_problem(row: TableRow, cells: list[str], header: list[str]) -> str:
     if empty:
         return f"no {' and no '.join(empty)}"
     if row.get("decision", "").lower() == "no":
-        return "a person has denied it (decision no)"
+        return "a person rejected it (decision no)"
     try:
         _segment(row)
     except (FormatError, OptionsError):
@@ -155,7 +155,7 @@ def _segment(row: TableRow) -> Segment | None:
         return None
     start, end = (check_time(row.get(name, "").replace(",", "."), name) for name in ("start", "end"))
     if start == end:
-        raise OptionsError("a sign takes time")
+        raise OptionsError("the end must be after the start")
     return Segment(start, end)
 
 

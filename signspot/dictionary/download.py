@@ -78,7 +78,7 @@ class Connections:
         Raises:
             RefusedHostError: it was redirected to where it may not go; also as the reason of a URLError.
             OSError: there is no connection.
-            http.client.HTTPException: the answer is no HTTP.
+            http.client.HTTPException: the answer is not HTTP.
             ValueError: an address is malformed.
         """
         self._sockets, self._local = [], None
@@ -354,7 +354,7 @@ class Downloader:
                 most = max(most, part.size)
                 if fruitless > self.options.retries or error.after > self.options.longest_wait:
                     self._silent[host] += 1
-                    raise DownloadError(f"gave up on {address}: {error}. Run it again later to go on") from error
+                    raise DownloadError(f"gave up on {address}: {error}. Run it again later to resume") from error
                 self.options.sleep(max(error.after, self._backoff(fruitless)))
 
     def _backoff(self, fruitless: int) -> float:
@@ -386,7 +386,7 @@ class Downloader:
     def _store(self, address: str, response: Any, part: PartFile) -> None:
         total = part.begin(response)
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise DownloadError(f"{address} comes compressed, which was not asked for")
+            raise DownloadError(f"{address} is compressed, although this was not requested")
         if (total or 0) > self.options.max_bytes:
             raise DownloadError(f"{address} has {total:,} bytes; the limit is {self.options.max_bytes:,}")
         with part.path.open("ab") as file:
@@ -449,7 +449,9 @@ def _judge_status(address: str, error: urllib.error.HTTPError, part: PartFile) -
         asked = f", and asks to wait {after:.0f} s" if after else ""
         raise TryAgainError(f"the server answered {error.code} {error.reason}{asked}", after) from error
     if 300 <= error.code < 400:
-        raise DownloadError(f"cannot fetch {address}: redirected too often, or to something not fetched") from error
+        raise DownloadError(
+            f"cannot fetch {address}: too many redirects, or one to an address that is not allowed"
+        ) from error
     raise DownloadError(f"cannot fetch {address}: the server answered {error.code} {error.reason}") from error
 
 
@@ -643,7 +645,7 @@ def _is_there(target: Path, entry: Fetched | None) -> bool:
     """Whether this very file was fetched before and still has its size, or was put there by somebody.
 
     Raises:
-        DownloadError: a file that is not ours lies there, and is no video.
+        DownloadError: a file that is not ours lies there, and is not a video.
     """
     if not target.is_file():
         return False
@@ -655,11 +657,11 @@ def _is_there(target: Path, entry: Fetched | None) -> bool:
 
 
 def _refuse_player_page(url: str, target: Path) -> None:
-    """Pages with a player are no files; what they show may not be copied by a program, and is not."""
+    """Pages with a player are not files; what they show may not be copied by a program, and is not."""
     try:
         host = (urllib.parse.urlsplit(url).hostname or "").lower()
     except ValueError as error:
-        raise DownloadError(f"cannot fetch '{url}': it is no address ({error})") from error
+        raise DownloadError(f"cannot fetch '{url}': it is not a valid address ({error})") from error
     for site, name in _PLAYER_PAGES.items():
         if host == site or host.endswith("." + site):
             raise DownloadError(f"{url} is a {name} page, not a file: not fetched. Save it yourself as {target}")

@@ -104,7 +104,7 @@ def _contents(path: Path) -> Contents:
     data = _parse(path)
     words = data.get("words")
     if not isinstance(words, dict):
-        raise DictionaryError(f"{path} is no dictionary: it has no 'words'")
+        raise DictionaryError(f"{path} is not a dictionary: it has no 'words'")
     tables: Mapping[str, Embeddings] = {}
     if data.get("embeddings"):
         tables = read_embeddings(path_inside(path.parent, data["embeddings"], f"{path}: embeddings"))
@@ -161,7 +161,7 @@ def save_dictionary(dictionary: Dictionary, folder: str | os.PathLike[str]) -> P
 def _parse(path: Path) -> dict[str, Any]:
     data = parse_json(read_text(path, exact=True).text, str(path))
     if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:
-        raise DictionaryError(f"{path} is no signspot dictionary")
+        raise DictionaryError(f"{path} is not a signspot dictionary")
     version = data.get("version", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise DictionaryError(

@@ -33,7 +33,7 @@ def open_dictionary(path: str | os.PathLike[str]) -> Dictionary:
         The dictionary; files that cannot be read are left out and listed in its `problems`.
 
     Raises:
-        DictionaryError: it is no dictionary, or nothing in it can be read.
+        DictionaryError: it is not a dictionary, or nothing in it can be read.
         UnsafeFileError: a pickle asks to run code.
     """
     source = Path(path)
@@ -80,7 +80,7 @@ def _read_file(source: Path) -> Contents:
             f"{source} is annotated footage. Cut its signs out first: signspot dictionary build {source} dictionary/"
         )
     raise DictionaryError(
-        f"{source} is no dictionary. Give a folder of videos named after their words, a CSV table, "
+        f"{source} is not a dictionary. Give a folder of videos named after their words, a CSV table, "
         f"a dictionary.json or bsldict_v1.pkl"
     )
 

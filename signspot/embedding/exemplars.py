@@ -182,7 +182,7 @@ class ExemplarEmbedder:
                 arrays = read_arrays(entry, _KIND)[0]
                 return SignViews(arrays["embedding"], arrays.get("codes"))
             except FormatError as error:
-                logger.info("made a cached embedding again: %s", error)
+                logger.info("a cached embedding is made again: %s", error)
         views = self._embed(place, mirror=mirror)
         if entry is not None:
             arrays = {"embedding": views.embeddings} | ({} if views.codes is None else {"codes": views.codes})

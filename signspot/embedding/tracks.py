@@ -79,7 +79,7 @@ def checked_grid(values: Any) -> Grid:
 
 def _floats(array: NDArray[Any] | None, name: str) -> FloatArray | None:
     if array is not None and array.dtype.kind != "f":
-        raise FormatError(f"its {name} are {array.dtype}, no numbers with fractions")
+        raise FormatError(f"its {name} are {array.dtype}, not floating-point numbers")
     return array
 
 
@@ -176,7 +176,7 @@ def _check_digest(path: Path, header: Mapping[str, str]) -> None:
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         if _data_digest(file, size) != header[_DIGEST]:
-            raise FormatError(f"cannot read {path}: it is damaged, its content is not what was written")
+            raise FormatError(f"cannot read {path}: it is damaged (its checksum does not match)")
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

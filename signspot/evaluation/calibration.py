@@ -36,7 +36,9 @@ class FalseAlarms:
         allowed = rate * self.hours * self.words
         if allowed < 1:
             least = 1 / (self.hours * self.words)
-            raise OptionsError(f"this background measures no fewer than {least:.3g} false alarms per hour; got {rate}")
+            raise OptionsError(
+                f"this background is too short to measure fewer than {least:.3g} false alarms per hour; got {rate}"
+            )
         count = min(int(allowed), len(self.scores) - 1)
         return float(np.nextafter(self.scores[count], np.float32(2)))
 
@@ -62,5 +64,5 @@ def false_alarms(spotter: Spotter, sources: Iterable[Source | Track], gallery: G
         seconds += searched.track.grid.frames / searched.track.grid.fps
         scores.extend(spotting.score for spotting in searched.spottings)
     if not scores:
-        raise OptionsError("nothing at all was spotted in the background; there is nothing to calibrate with")
+        raise OptionsError("nothing was spotted in the background, so there is nothing to calibrate with")
     return FalseAlarms(np.sort(np.array(scores, np.float32))[::-1], seconds / 3600, len(gallery.words))

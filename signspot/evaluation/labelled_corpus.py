@@ -101,7 +101,7 @@ def merged(
 def labelled_queries(corpus: Corpus, grids: Mapping[str, Grid], words: Collection[str]) -> list[RetrievalQuery]:
     """Every segment of a video whose subtitle has a word that a sure label, M of 0.9 or more or V, locates there.
 
-    Labels D are what an encoder found: they are no truth to test an encoder by.
+    Labels D are what an encoder found: they are not truth to test an encoder by.
 
     Raises:
         OptionsError: there is none.

@@ -146,7 +146,7 @@ def _zipped(columns: dict[str, Any], required: Sequence[str], where: str) -> Ite
     theirs = {ours: name for name, ours in (_LISTS | _COLUMNS).items()}
     for column in required:
         if column not in columns:
-            raise FormatError(f"{where}: no list for {column} ('{theirs[column]}' or its like).")
+            raise FormatError(f"{where}: no list for {column} ('{theirs[column]}' or similar).")
     lengths = {name: len(values) if isinstance(values, list) else -1 for name, values in columns.items()}
     if len(set(lengths.values())) > 1 or -1 in lengths.values():
         counts = ", ".join(f"{name} {length}" for name, length in lengths.items())

@@ -66,7 +66,7 @@ def _csv_header(cells: list[str], path: Path) -> list[str]:
         )
     twice = [column for column in COLUMNS if header.count(column) > 1]
     if twice:
-        raise FormatError(f"{path}, line 1: column '{twice[0]}' is there twice. Keep one.")
+        raise FormatError(f"{path}, line 1: column '{twice[0]}' appears twice. Keep one.")
     return header
 
 

@@ -514,7 +514,7 @@ class _Reader:
         if name in self._spans:
             self._spans |= dict.fromkeys(passed, self._spans[name])  # the next one need not go so far
             return self._spans[name]
-        raise FormatError(f"{self._path}, line {annotation.line}: annotation hangs on one that is not there.")
+        raise FormatError(f"{self._path}, line {annotation.line}: the annotation refers to one that is not there.")
 
     def _spans_of(self, tier: Element) -> Iterator[tuple[str, tuple[int, int]]]:
         """The times of a tier's annotations; slots that ELAN has not aligned lie evenly between their neighbours."""
@@ -525,7 +525,7 @@ class _Reader:
                 slot = annotation.get(side)
                 if slot not in self._times:
                     where = f"{self._path}, line {annotation.line}"
-                    raise FormatError(f"{where}: annotation refers to a time slot {slot!r} that is not there.")
+                    raise FormatError(f"{where}: the annotation refers to a time slot {slot!r} that is not there.")
                 if slot not in chain[-1:]:
                     chain.append(slot)
         times = self._filled(chain)

@@ -129,7 +129,7 @@ def read_spottings(path: str | os.PathLike[str], *, tiers: Sequence[str] = ()) -
     """
     source = Path(path)
     if tiers and source.suffix.lower() != _ELAN:
-        raise OptionsError(f"tiers are chosen in ELAN documents only; {source} is none. Leave the tiers out.")
+        raise OptionsError(f"only ELAN documents have tiers, and {source} is not one. Leave out --tier.")
     spottings = elan.read(source, tiers) if tiers else _read(source)
     return [replace(spotting, video=follow(spotting.video, source)) for spotting in spottings]
 

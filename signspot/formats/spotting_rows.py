@@ -129,7 +129,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Spotting:
 
 
 def _escape_names(text: str) -> str:
-    """Escape what is no Unicode (a file name in another encoding), so that every format holds it."""
+    """Escape what is not Unicode (a file name in another encoding), so that every format holds it."""
     return _NOT_UNICODE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

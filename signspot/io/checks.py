@@ -32,7 +32,7 @@ def parse_json(text: str, where: str, line: int = 1) -> Any:
     except RecursionError:
         raise FormatError(f"{where}, line {line}: JSON nested too deeply.") from None
     except ValueError:
-        raise FormatError(f"{where}, line {line}: JSON with a number of too many digits.") from None
+        raise FormatError(f"{where}, line {line}: a JSON number has too many digits.") from None
 
 
 def check_numbers(
@@ -70,7 +70,7 @@ def check_number(value: object, what: str, least: float = -math.inf, most: float
         most: the highest that is allowed.
 
     Raises:
-        FormatError: it is no number, not finite, or out of bounds.
+        FormatError: it is not a number, not finite, or out of bounds.
     """
     number = _as_number(value)
     if number is None:
@@ -110,7 +110,7 @@ def check_time(value: object, what: str) -> float:
     """Seconds within a video.
 
     Raises:
-        FormatError: it is no number, negative, or beyond any video.
+        FormatError: it is not a number, negative, or beyond any video.
     """
     return check_number(value, what, 0.0, LATEST)
 
@@ -145,7 +145,7 @@ def check_text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise FormatError(f"{what} must be text; got {quoted(value)}.")
     if _SURROGATE.search(value):
-        raise FormatError(f"{what} holds halves of characters, which are no text; got {quoted(value)}.")
+        raise FormatError(f"{what} contains unpaired surrogates, which are not text; got {quoted(value)}.")
     return value
 
 
@@ -158,7 +158,7 @@ def path_inside(folder: Path, name: object, what: str) -> Path:
         what: the location and the name of the value, for messages.
 
     Raises:
-        FormatError: it is no name, or leads out of the folder, by itself or through a link.
+        FormatError: it is not a name, or leads out of the folder, by itself or through a link.
     """
     text = check_text(name, what)
     parts = PureWindowsPath(text)  # knows drives and both slashes

@@ -342,10 +342,10 @@ class Outputs:
         """
         target = Path(path)
         if os.fspath(path) == "-":
-            raise RefusedOutputError("cannot write '-': results for pipes are printed by --json. Name a file.")
+            raise RefusedOutputError("cannot write '-': name a file. For pipes, --json prints the results.")
         if suffixes and not target.name.lower().endswith(tuple(suffixes)):
             choices = ", ".join(suffixes)
-            raise RefusedOutputError(f"cannot write {target}: unknown kind '{target.suffix}'. Known: {choices}.")
+            raise RefusedOutputError(f"cannot write {target}: unknown file type '{target.suffix}'. Known: {choices}.")
         if target.is_symlink():
             raise RefusedOutputError(f"cannot write {target}: it is a link to {target.readlink()}. Name that file.")
         status = _status(target)
@@ -372,8 +372,8 @@ class Outputs:
             raise RefusedOutputError(f"cannot write {target}: it is a file of the input {folder}. Name another file.")
         if not self._force:
             raise RefusedOutputError(
-                f"cannot write {target}: it is there, and was not written by signspot or was changed since. "
-                "Name another file, or use --force: a backup is kept beside it."
+                f"cannot write {target}: it exists, and was not written by signspot or was changed since. "
+                "Name another file, or use --force, which keeps a backup beside it."
             )
 
 
@@ -474,7 +474,7 @@ def note_written(path: StrPath, name: StrPath | None = None) -> None:
             with atomic_write(ledger) as temporary:
                 temporary.write_bytes(b"".join(lines[len(lines) // 2 :]))
     except (OSError, OutputError) as error:
-        logger.warning("%s will need --force to be replaced: it cannot be noted in %s (%s)", path, ledger, error)
+        logger.warning("replacing %s will need --force: the ledger %s cannot be written (%s)", path, ledger, error)
 
 
 def _ledger() -> Path:

@@ -23,7 +23,7 @@ def affordable(workers: int, each: int) -> int:
     free = free_memory()
     fit = workers if free is None else max(1, min(workers, free // each))
     if fit < workers:
-        logger.warning("there is memory for %d of %d processes only", fit, workers)
+        logger.warning("there is memory for only %d of %d processes", fit, workers)
     return fit
 
 

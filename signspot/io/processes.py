@@ -328,7 +328,7 @@ def _serve_once(line: "Connection[Any, Any]") -> Any:
     except (EOFError, OSError):
         raise
     except Exception as error:  # a module that cannot be loaded here
-        message = f"a worker cannot load its tools: {error}"
+        message = f"a worker cannot import what it needs: {error}"
         return Failure(message, ImportError(message))
     return attempt(work, item)
 

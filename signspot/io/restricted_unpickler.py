@@ -36,7 +36,7 @@ def load_pickle(path: Path) -> Any:
 
     Raises:
         UnsafeFileError: it names anything but plain containers and arrays; nothing was run.
-        DictionaryError: it is no pickle, broken, too large, or asks for memory or depth that plain data never needs.
+        DictionaryError: it is not a pickle, broken, too large, or asks for memory or depth that plain data never needs.
     """
     try:
         size = path.stat().st_size
@@ -51,7 +51,7 @@ def load_pickle(path: Path) -> Any:
     except OSError as error:
         raise DictionaryError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a broken pickle can fail in any way
-        raise DictionaryError(f"{path} is no readable pickle ({type(error).__name__}: {error})") from error
+        raise DictionaryError(f"{path} is not a readable pickle ({type(error).__name__}: {error})") from error
 
 
 class PickledArray:

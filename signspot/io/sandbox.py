@@ -1,7 +1,7 @@
 """Work on untrusted input in a child process with limits on time, memory and the size of written files.
 
 A file that hangs, crashes or fills the memory of a decoder ends the child, never the server. The child runs as the same
-user: it limits what a file can cost, and is no defence against code that takes over the decoder. If the child cannot
+user: it limits what a file can cost, and is not a defence against code that takes over the decoder. If the child cannot
 be started, nothing is decoded: `SandboxStartError`.
 """
 
@@ -185,7 +185,7 @@ class Sandbox:
         """Why no answer came."""
         process = self._process
         if process is None:
-            return "it was ended before its result came"
+            return "it was stopped before it gave a result"
         if not isinstance(error, TimeoutError):  # the child is ending
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_END)
@@ -193,7 +193,7 @@ class Sandbox:
         if code is None or code == -signal.SIGALRM:
             return f"it took more than {seconds:g} s"
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"its reader broke down ({how})"
+        return f"the process that read it broke down ({how})"
 
 
 def _serve(handle: int, memory: int, file_size: int) -> None:
@@ -254,10 +254,10 @@ def _run(function: str, args: tuple[Any, ...], options: dict[str, Any], memory: 
     except SignspotError as error:
         return "error", error
     except MemoryError:
-        return "limit", "it asks for more memory than one file is given"
+        return "limit", "it needs more memory than is allowed for one file"
     except Exception as error:  # untrusted input may break a reader in any way
         logger.debug("%s", traceback.format_exc())
-        return "limit", f"its reader broke down ({type(error).__name__}: {error})"
+        return "limit", f"the process that read it broke down ({type(error).__name__}: {error})"
 
 
 def _set_limit(kind: int, value: int | None) -> None:

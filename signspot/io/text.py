@@ -29,7 +29,7 @@ class Decoded:
 
     text: str
     encoding: str
-    damaged: int = 0  # places where bytes were no text; each became U+FFFD
+    damaged: int = 0  # places where bytes were not text; each became U+FFFD
 
 
 def read_text(path: Path, encoding: str | None = None, *, exact: bool = False, largest: int | None = None) -> Decoded:
@@ -39,7 +39,7 @@ def read_text(path: Path, encoding: str | None = None, *, exact: bool = False, l
         path: the file.
         encoding: the encoding; None: found out from the byte order mark, the XML declaration and the bytes.
         exact: for data, where every character counts: line ends, zero bytes and marks inside the text stay as they
-            are, and an empty file or a byte that is no text is an error. Otherwise line ends become plain ones.
+            are, and an empty file or a byte that is not text is an error. Otherwise line ends become plain ones.
         largest: bytes that are allowed; None: LARGEST_DATA for exact text, LARGEST for other text.
 
     Raises:
@@ -66,7 +66,7 @@ def read_word_list(path: Path) -> list[str]:
     try:
         lines = read_text(path).text.split("\n")
     except FormatError as error:
-        raise OptionsError(f"no list of words: {error}") from error
+        raise OptionsError(f"not a list of words: {error}") from error
     words = [line.strip() for line in lines if line.strip()]
     if not words:
         raise OptionsError(f"{path} holds no word. Write one per line.")
@@ -138,7 +138,7 @@ def decode(content: bytes, encoding: str | None = None, *, exact: bool = False) 
 
 
 def _damaged(content: bytes, text: str) -> int:
-    """Characters that stand for bytes that are no text; U+FFFD that was written as such is none."""
+    """Characters that stand for bytes that are not text; U+FFFD that was written as such is none."""
     return max(0, text.count("\ufffd") - content.count("\ufffd".encode()))
 
 

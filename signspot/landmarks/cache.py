@@ -89,7 +89,7 @@ class CacheEntry:
             chunks = stream_pose_file(self.path, chunk)
             first = next(chunks)
         except (FormatError, LandmarksError) as error:
-            logger.warning("damaged landmarks in the cache are made again: %s", error)
+            logger.warning("landmarks in the cache are damaged and are estimated again: %s", error)
             return None
         with suppress(OSError):
             os.utime(self.path)  # it was used
@@ -104,13 +104,13 @@ class CacheEntry:
     def keep(self, chunks: Iterator[Landmarks]) -> Iterator[Landmarks]:
         """Pass chunks on and write them to the entry, which appears when all are through.
 
-        A cache that cannot be written is no reason to stop.
+        A cache that cannot be written is not a reason to stop.
         """
         writer: PoseWriter | None = None
         try:
             writer = PoseWriter(self.path, self.fps).__enter__()
         except OutputError as error:
-            logger.warning("landmarks are not kept in the cache: %s", error)
+            logger.warning("landmarks cannot be stored in the cache: %s", error)
         try:
             for chunk in chunks:
                 if writer is not None:
@@ -130,7 +130,7 @@ class CacheEntry:
                 if self.bounded:
                     trim(self.path.parents[1], limit(), self.path.suffix)
             except (OutputError, LandmarksError) as error:
-                logger.warning("landmarks are not kept in the cache: %s", error)
+                logger.warning("landmarks cannot be stored in the cache: %s", error)
 
 
 def _give_up(writer: PoseWriter, error: OSError) -> None:
@@ -138,7 +138,7 @@ def _give_up(writer: PoseWriter, error: OSError) -> None:
     try:
         writer.__exit__(type(error), error, error.__traceback__)
     except OutputError as failure:
-        logger.warning("landmarks are not kept in the cache: %s", failure)
+        logger.warning("landmarks cannot be stored in the cache: %s", failure)
 
 
 def limit() -> int:
@@ -152,7 +152,7 @@ def limit() -> int:
         return LIMIT
     size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", text.lower())
     if size is None:
-        raise OptionsError(f"$SIGNSPOT_CACHE_LIMIT is a size, as in 500 MB or 20 GiB; got '{text}'")
+        raise OptionsError(f"$SIGNSPOT_CACHE_LIMIT must be a size, such as 500 MB or 20 GiB; got '{text}'")
     return int(float(size[1]) * _UNITS[size[2] or ""])
 
 
@@ -213,7 +213,7 @@ def clear_cache(folder: Path, parts: tuple[str, ...] = tuple(PARTS)) -> list[Cac
     """
     unknown = [name for name in parts if name not in PARTS]
     if unknown:
-        raise OptionsError(f"no part of the cache is called '{unknown[0]}'. There is: {', '.join(PARTS)}")
+        raise OptionsError(f"the cache has no part '{unknown[0]}'. There are: {', '.join(PARTS)}")
     removed = [part for part in describe_cache(folder) if part.name in parts]
     for name in parts:
         for path in _files(folder, name):

@@ -35,7 +35,7 @@ GAP_FRAMES = 5  # longest gap that is filled: 0.2 s
 CARRY_FRAMES = CONTEXT  # a lost hand keeps its shape for so long, where its wrist is seen
 VISIBLE = 0.3  # a body point is seen from this visibility on
 BODY_DEPTH = 0.27  # MediaPipe stretches body depth: its world landmarks' z over its image z, on LSA64
-NARROWEST = 0.02  # a shoulder width below this share of the image's height is no measure
+NARROWEST = 0.02  # a shoulder width below this share of the image's height is not a measure
 FARTHEST = 4.0  # shoulder widths; a point beyond is a mistake of the estimator, and is cut
 
 _LEFT_SHOULDER, _RIGHT_SHOULDER = 1, 2

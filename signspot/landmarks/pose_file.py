@@ -123,7 +123,7 @@ def open_landmarks(path: str | PathLike[str]) -> Landmarks:
     points it has; points that are not in it are NaN, face points that we do not use are left out.
 
     Raises:
-        FormatError: it is no `.pose` file, it is damaged, or it holds points of another estimator.
+        FormatError: it is not a `.pose` file, it is damaged, or it holds points of another estimator.
     """
     return concatenate(list(stream_pose_file(path)))
 
@@ -300,7 +300,7 @@ def _map(path: Path) -> _Content:
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, TypeError, IndexError, OverflowError, struct.error) as error:
-        raise FormatError(f"{path} is no .pose file, or it is damaged. Make it again from its video.") from error
+        raise FormatError(f"{path} is not a .pose file, or it is damaged. Make it again from its video.") from error
 
 
 def _header(path: Path, raw: Any) -> tuple[Any, int]:
@@ -309,7 +309,7 @@ def _header(path: Path, raw: Any) -> tuple[Any, int]:
 
     version = struct.unpack_from("<f", raw)[0]
     if round(version, 3) not in _BODY_HEADS:
-        raise FormatError(f"{path} is no .pose file of version 0.1 or 0.2. Make it again from its video.")
+        raise FormatError(f"{path} is not a .pose file of version 0.1 or 0.2. Make it again from its video.")
     reader = BufferReader(raw)
     header = PoseHeader.read(reader)
     return header, int(reader.read_offset)

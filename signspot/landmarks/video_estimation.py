@@ -81,7 +81,7 @@ def stream_sections(
     sections = plan_sections(video.info.duration, fps, segment)
     workers = min(workers, len(sections))
     if workers > 1 and not video.seeks(sections[-1].start):
-        logger.warning("%s cannot be sought: one process estimates its landmarks", video.info.path.name)
+        logger.warning("cannot seek in %s: one process estimates its landmarks", video.info.path.name)
         workers = 1
     if workers > 1:
         workers = affordable(workers, _PROCESS)
@@ -92,7 +92,10 @@ def stream_sections(
     for section, estimated in run_each(work, sections, workers, ordered=True):
         if isinstance(estimated, Failure) and isinstance(estimated.error, EngineError):
             logger.warning(
-                "%s from %g s: %s This process estimates it", video.info.path.name, section.start, estimated.message
+                "%s from %g s: %s The main process estimates this part",
+                video.info.path.name,
+                section.start,
+                estimated.message,
             )
             estimated = attempt(work, section)
         if isinstance(estimated, Failure):

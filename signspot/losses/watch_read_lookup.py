@@ -250,7 +250,7 @@ def _elsewhere(members: Membership, sums: WordSums) -> Tensor:
 def _released_bags(batch: Batch, members: Membership, weights: Tensor, sums: WordSums) -> tuple[Tensor, Tensor]:
     """A term for each run of equal words in the order of exemplars. (runs,), (runs,).
 
-    Of the pairs that match in word, those of different items are no part of a denominator.
+    Of the pairs that match in word, those of different items are not part of a denominator.
     """
     rows, columns = torch.nonzero(batch.clip_item[:, None] == batch.exemplar_item, as_tuple=True)
     matching = members.row_words[rows, members.column_word[columns]]

@@ -90,7 +90,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         try:
             _read_in_sandbox(path, converted)
         except SandboxLimitError as error:
-            raise CheckpointError(f"{path.name} is no weights file that can be read: {error}") from error
+            raise CheckpointError(f"{path.name} is not a weights file that can be read: {error}") from error
         return _read_safetensors(converted)
 
 
@@ -124,11 +124,11 @@ def convert(path: Path, target: Path | None) -> None:
     state = _unwrap(content, path)
     size = sum(value.numel() * value.element_size() for value in state.values())
     if size > 2 * path.stat().st_size + (1 << 20):  # a tensor that repeats one number takes no space in its file
-        raise CheckpointError(f"{path.name} holds tensors of {size:,} bytes in {path.stat().st_size:,}. Save it anew.")
+        raise CheckpointError(f"{path.name} holds tensors of {size:,} bytes in {path.stat().st_size:,}. Save it again.")
     try:
         save_file({name: value.contiguous().clone() for name, value in state.items()}, target)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path.name} holds tensors that are no plain numbers ({error})") from error
+        raise CheckpointError(f"{path.name} holds tensors that are not plain numbers ({error})") from error
 
 
 def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
@@ -145,7 +145,7 @@ def read_header(path: Path) -> dict[str, str]:
         with safe_open(path, framework="pt") as file:
             return dict(file.metadata() or {})
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path.name} is no safetensors file, or it is damaged ({error})") from error
+        raise CheckpointError(f"{path.name} is not a safetensors file, or it is damaged ({error})") from error
     except MemoryError as error:  # it is mapped: a limit of address space (ulimit -v) may be below its size
         size = path.stat().st_size
         raise CheckpointError(f"{path.name} has {size:,} bytes: too many to map under your memory limit") from error
@@ -161,7 +161,7 @@ def _check_readable(path: Path) -> None:
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
     read_header(path)
     with safe_open(path, framework="pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
 
 
 def _read_pickle(path: Path) -> Any:
@@ -186,8 +186,8 @@ def _check_archive(path: Path) -> None:
     total = sum(member.file_size for member in members)
     if len(members) > _MOST_MEMBERS or total > path.stat().st_size:
         raise CheckpointError(
-            f"{path.name} is no weights file that can be read: its {len(members):,} members say they hold "
-            f"{total:,} bytes, more than the file has. Save it anew."
+            f"{path.name} is not a weights file that can be read: its {len(members):,} members say they hold "
+            f"{total:,} bytes, more than the file has. Save it again."
         )
 
 
@@ -199,7 +199,7 @@ def _explain(path: Path, error: Exception) -> CheckpointError:
             "Only plain weights (a state dict) are loaded."
         )
     return CheckpointError(
-        f"{path.name} is no weights file that can be read, or it is damaged ({type(error).__name__}). "
+        f"{path.name} is not a weights file that can be read, or it is damaged ({type(error).__name__}). "
         "Give a .safetensors, .pth, .pt or .pth.tar file of weights."
     )
 
@@ -218,7 +218,7 @@ def _names_asked_for(path: Path) -> Iterator[str]:
                 for _ in range(4):  # the old format: magic number, version, system, weights
                     yield from _names_in_pickle(file)
     except (ValueError, OSError, zipfile.BadZipFile, NotImplementedError):
-        return  # the rest of the file is no pickle
+        return  # the rest of the file is not a pickle
 
 
 def _names_in_pickle(stream: IO[bytes]) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _unwrap(content: Any, path: Path) -> dict[str, Tensor]:
     strange = [str(name) for name, value in content.items() if not (isinstance(name, str) and _is_plain_tensor(value))]
     if strange:
         raise CheckpointError(
-            f"{path.name} holds no state dict: {len(strange)} of {len(content)} entries are no plain tensors, "
+            f"{path.name} holds no state dict: {len(strange)} of {len(content)} entries are not plain tensors, "
             f"such as '{strange[0]}'"
         )
     return content
@@ -272,7 +272,7 @@ def recognise(state: Mapping[str, Tensor], source: str) -> tuple[dict[str, Any],
         The options with which `registry.build("i3d")` makes it, and what stands before the trunk's names.
 
     Raises:
-        CheckpointError: it is no network that we know.
+        CheckpointError: it is not a network that we know.
     """
     if f"i3d.{_FIRST_LAYER}" in state:
         return _options(state, "i3d."), "i3d."
@@ -432,7 +432,7 @@ def _read_card(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"the card of {path.name} cannot be read ({error})") from error
     if card is not None and not isinstance(card, dict):
-        raise CheckpointError(f"the card of {path.name} is no JSON object")
+        raise CheckpointError(f"the card of {path.name} is not a JSON object")
     return card
 
 
@@ -507,7 +507,7 @@ def fill(module: nn.Module, state: Mapping[str, Tensor], source: str, in_file: C
     """Put weights into a network, or list all that does not fit, by the names `in_file` gives.
 
     Raises:
-        CheckpointError: something does not fit, or is no number.
+        CheckpointError: something does not fit, or is not a number.
     """
     given = {key: tuple(value.shape) for key, value in state.items()}
     check_fit(shapes(module), given, source, in_file)
@@ -554,11 +554,11 @@ def check_sizes(options: Mapping[str, Any]) -> None:
         TypeError: there are no options.
     """
     if not isinstance(options, dict):
-        raise TypeError("its options are no JSON object")
+        raise TypeError("its options are not a JSON object")
     for name, value in options.items():
         most = _MOST_LAYERS if name in _LAYERED else _LARGEST_OPTION
         if isinstance(value, int | float) and not -most <= value <= most:
-            raise OptionsError(f"'{name}' is {value}; at most {most:,} is taken from a card")
+            raise OptionsError(f"'{name}' is {value}; a card may say at most {most:,}")
 
 
 def _first_few(keys: list[str]) -> str:

@@ -175,7 +175,7 @@ def _recall(entry: Path, path: Path) -> Encoder | None:
             return None
         contract, name, digest = Contract(**noted["contract"]), noted["name"], noted["hash"]
     except (OSError, ValueError, TypeError, KeyError, SignspotError) as error:
-        logger.info("an encoder is loaded anew: what was noted of it cannot be read (%s)", error)
+        logger.info("the cache entry of an encoder cannot be read (%s); it is loaded again", error)
         return None
     if not (isinstance(name, str) and isinstance(digest, str)):
         return None

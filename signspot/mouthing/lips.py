@@ -101,7 +101,7 @@ def remarks_on(lips: LipTrack) -> list[str]:
     """Remarks for people on what could not be seen of the lips; none where all is well."""
     remarks = []
     if lips.seen < _OFTEN:
-        remarks.append(f"the lips are seen in {lips.seen:.0%} of the frames only: expect to miss mouthings")
+        remarks.append(f"the lips are seen in {lips.seen:.0%} of the frames: expect to miss mouthings")
     if lips.turned > _SELDOM:
         remarks.append(f"the head is turned away in {lips.turned:.0%} of the frames: nothing is read there")
     if lips.covered > _SELDOM:

@@ -132,7 +132,7 @@ def doubt_words(words: Iterable[str], language: str) -> str | None:
     if not strange:
         return None
     return (
-        f"no English dictionary knows {_few(strange)}: how it is said is guessed by its spelling. If it is a word of "
+        f"no English dictionary knows {_few(strange)}: its pronunciation is guessed from the spelling. If it is from "
         "another language, name that with --language"
     )
 
@@ -158,7 +158,7 @@ def _shapes(word: str, language: str) -> int:
 
 
 _SEEN = 0.5  # share of the 0.6 s before a peak in which the lips must be seen
-SHORTEST = 12  # frames of a window: less is no word
+SHORTEST = 12  # frames of a window: less is not a word
 _AT_ONCE = 32  # words that are compared with a window at once
 
 
@@ -330,7 +330,7 @@ def _best_apart(peaks: Iterable[tuple[float, float]]) -> list[tuple[float, float
 
 
 def apart(times: Sequence[float]) -> list[int]:
-    """Those of some mouthings of one word, the best first, that are no nearer than a sign to a better one."""
+    """Those of some mouthings of one word, the best first, that are not nearer than a sign to a better one."""
     chosen: list[int] = []
     for number, time in enumerate(times):
         if all(abs(time - times[other]) >= SIGN_SECONDS for other in chosen):

@@ -374,7 +374,7 @@ def save_mouthing(model: MouthingModel, path: str | PathLike[str]) -> None:
         card[_MATCHER] = _BY_TEMPLATES
     state = {key: value.detach().half().contiguous() for key, value in model.network.state_dict().items()}
     if not all(bool(torch.isfinite(value).all()) for value in state.values()):
-        raise OptionsError(f"the weights of {model.name} do not fit into 16 bits, or are no numbers. Train it again")
+        raise OptionsError(f"the weights of {model.name} do not fit into 16 bits, or are not numbers. Train it again")
     with atomic_write(target) as temporary:
         save_file(state, temporary, metadata={_HEADER: json.dumps(card, sort_keys=True)})
     with atomic_write(target.with_suffix(".json")) as temporary:

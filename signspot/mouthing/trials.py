@@ -138,7 +138,7 @@ class WrongWords:
             self._alike["ends", shapes[-2:]].append(word)
 
     def draw(self, mouthed: Sequence[Shapes], hard: float, random: np.random.Generator) -> str:
-        """A word that is no part of what is mouthed, and that no mouthed word is the beginning of.
+        """A word that is not part of what is mouthed, and that no mouthed word is the beginning of.
 
         Args:
             mouthed: visemes of the whole words that are on the lips.

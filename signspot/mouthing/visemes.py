@@ -82,7 +82,7 @@ PHONEMES = (*CONSONANTS, *(f"{vowel}{stress}" for vowel in VOWELS for stress in 
 CODES = "".join(chr(code) for code in range(ord("0"), ord("0") + len(PHONEMES)))
 
 _PIECE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
-_LONGEST = 60  # letters of one word; longer ones are no words
+_LONGEST = 60  # letters of one word; longer ones are not words
 
 
 def pronounce(word: str, language: str = "en") -> tuple[str, ...]:

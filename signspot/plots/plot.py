@@ -208,7 +208,7 @@ def check_plot_path(kind: PlotKind, path: str | PathLike[str]) -> Path:
     suffixes = SUFFIXES[kind]
     if target.suffix.lower() not in suffixes:
         raise RefusedOutputError(
-            f"cannot write the {kind} {target}: unknown kind '{target.suffix}'. Known: {', '.join(suffixes)}."
+            f"cannot write the {kind} {target}: unknown file type '{target.suffix}'. Known: {', '.join(suffixes)}."
         )
     return target
 

@@ -237,7 +237,7 @@ def _part(name: str) -> str:
 def _video(view: View, address: str | None) -> str:
     if address is not None:
         return f'<video controls playsinline preload="auto" src="{address}"></video>'
-    reason = "The video is too long to be put into a page." if view.video else "There is no video behind this."
+    reason = "The video is too long to be put into a page." if view.video else "There is no video of this result."
     return f'<p class="no-video">{reason}</p>'
 
 

@@ -36,7 +36,7 @@ _ARMS_DOWN = ((0.0, -0.9), (0.5, 0.0), (-0.5, 0.0), (0.6, 1.0), (-0.6, 1.0), (0.
 
 @dataclass(frozen=True, slots=True)
 class PoorExemplar:
-    """An exemplar that is of little use: it matches what is no sign."""
+    """An exemplar that is of little use: it matches what is not a sign."""
 
     exemplar: Exemplar
     matches: str  # "rest" or "everything"
@@ -235,7 +235,7 @@ def score_calibration(encoder: Encoder, cache: Path | None = None) -> ScoreCalib
         if entry is not None and entry.is_file():
             return _read_calibration(entry)
     except (FormatError, KeyError, ValueError, AssertionError) as error:
-        logger.info("decoys are taken from the weights again: %s", error)
+        logger.info("cached decoys are made again: %s", error)
     calibration = ScoreCalibration(alignment_scale(encoder), decoys_of(encoder))
     if entry is not None:
         try:

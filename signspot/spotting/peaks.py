@@ -184,7 +184,7 @@ def peaks_of_curves(scores: FloatArray, thresholds: FloatArray, spans: SpansOf, 
 def prominent(scores: FloatArray, curves: Indices, steps: Indices) -> tuple[Indices, Indices]:
     """The maxima at (P,) time steps of (P,) curves that rise enough above the way to a higher one of their curve.
 
-    A rise on the flank of a sign, and the trembling of a slow one, is no sign of its own. Whether a maximum counts
+    A rise on the flank of a sign, and the trembling of a slow one, is not a sign of its own. Whether a maximum counts
     follows from higher ones alone, so a lower threshold never takes one away.
 
     Args:
@@ -246,7 +246,7 @@ def suppress(starts: FloatArray, ends: FloatArray, overlap: float, curves: Indic
         starts: (P,) seconds, of the best span first.
         ends: (P,) seconds.
         overlap: largest fraction of the shorter of two kept spans that they may share.
-        curves: (P,) which curve each is of: those of different ones are no rivals; None: all of one.
+        curves: (P,) which curve each is of: those of different ones are not rivals; None: all of one.
 
     Returns:
         Indices of the spans that are kept, best first.

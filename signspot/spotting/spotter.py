@@ -125,7 +125,9 @@ class Spotter:
             windows = self._refined(source, track, gallery, chosen)
         search = self._search(track, windows, gallery, chosen)
         if chosen.false_alarms_per_hour is not None and search.seconds < SHORTEST_VIDEO:
-            logger.warning("'%s' lasts %.0f s: its false alarms per hour are rough", track.video, search.seconds)
+            logger.warning(
+                "'%s' lasts only %.0f s, so its false alarms per hour are rough", track.video, search.seconds
+            )
         return search.run(gallery, within)
 
     def best_locations(self, track: Track, gallery: Gallery, within: Sequence[Segment]) -> list[dict[str, Spotting]]:
@@ -219,7 +221,7 @@ class Spotter:
         for poor in self.poor_exemplars(gallery):
             names = poor.exemplar.id, poor.exemplar.word, poor.matches
             remedy = "Leave it out, or give the segment of the sign"
-            logger.warning("exemplar '%s' of '%s' matches %s: it counts less. %s", *names, remedy)
+            logger.warning("exemplar '%s' of '%s' matches %s: it gets a penalty. %s", *names, remedy)
         return gallery
 
     def poor_exemplars(self, gallery: Gallery) -> list[PoorExemplar]:
@@ -273,7 +275,7 @@ class Spotter:
         try:
             return replace(read_kept(entry), video=fspath(source)) if entry.is_file() else None
         except SignspotError as error:
-            logger.info("made a cached track again: %s", error)
+            logger.info("a cached track is made again: %s", error)
             return None
 
     def embed_exemplar(self, source: Source | Exemplar, *, mirror: bool = False, seed: int = 0) -> NDArray[np.float32]:

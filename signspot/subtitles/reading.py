@@ -80,7 +80,7 @@ def read_vtt(text: str, where: str) -> CueSheet:
             raise FormatError(
                 f"{where}, line {opening + 1}: neither WEBVTT nor any times such as 00:01.000 --> 00:02.000."
             )
-        sheet.report(opening + 1, "no WEBVTT at the head; read all the same")
+        sheet.report(opening + 1, "no WEBVTT in the first line; read anyway")
     _report_stray(sheet, lines, 0, timings[0].index if timings else len(lines))
     name = _name(lines, timings[0].index) if timings else ""
     for timing, following in zip_longest(timings, timings[1:]):
@@ -185,7 +185,7 @@ def read_rates(root: Element, where: str) -> Rates:
     """The rates that a document's root declares.
 
     Raises:
-        FormatError: one of them is no number above zero.
+        FormatError: one of them is not a number above zero.
     """
     frame = _number(root, "frameRate", where)
     sub_frame = _number(root, "subFrameRate", where) or 1.0
@@ -200,7 +200,7 @@ def _number(root: Element, name: str, where: str) -> float | None:
     if value is None:
         return None
     if not re.fullmatch(r"\s*\d{1,12}(\.\d{1,9})?\s*", value) or float(value) <= 0:
-        raise FormatError(f"{where}, line {root.line}: {name}={value!r} is no number above zero.")
+        raise FormatError(f"{where}, line {root.line}: {name} must be a number above zero; got {value!r}.")
     return float(value)
 
 
@@ -274,7 +274,7 @@ def _span_of(sheet: CueSheet, element: Element, around: _Span, rates: Rates) -> 
             if seconds is None:
                 value = element.attributes[name][:40]
                 sheet.report(
-                    element.line, f"{name}={value!r} is no time such as 00:00:01.000, 00:00:01:12 or 10s; left out"
+                    element.line, f"{name}={value!r} is not a time such as 00:00:01.000, 00:00:01:12 or 10s; left out"
                 )
                 return None
             times[name] = seconds

@@ -52,7 +52,7 @@ class AdaptOptions:
     steps: int = 150
     segments: int = 16  # of footage, in a batch
     exemplars: int = 2  # of a word, in a batch
-    bags: Bags = "released"  # of Watch-Read-Lookup: which reading of the paper
+    bags: Bags = "released"  # variant of Watch-Read-Lookup; see the page on losses
     temperature: float = 0.125  # of alignment, in units of the encoder's typical cost
     embedding_temperature: float = 0.07  # the paper's
     lr: float = 2e-3  # the highest learning rate of both adapters; it falls as a cosine
@@ -151,7 +151,7 @@ def read_footage(
     named_words = Counter(word for lines in named.values() for line in lines for word in line.words)
     if not named_words:
         lines = sum(len(of_video) for of_video in named.values())
-        raise OptionsError(f"no word of the dictionary ({len(dictionary):,}) stands in the {lines:,} subtitles")
+        raise OptionsError(f"no word of the dictionary ({len(dictionary):,}) occurs in the {lines:,} subtitles")
     with stage("exemplars") as progress:
         gallery = spotter.gallery(dictionary.select(sorted(named_words)), progress=progress)
     _check_words(gallery)

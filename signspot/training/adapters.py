@@ -110,8 +110,8 @@ def fold(
         turn = torch.eye(trunk.codes, dtype=torch.float64) + adapters.codes.double()
         if float(torch.linalg.cond(turn)) > _WORST_CONDITION:
             raise OptionsError(
-                "what was learned makes different signs alike (its map cannot be undone): there is too little footage "
-                "for so many steps, or the rate is too high"
+                "the learned map cannot be inverted, so different signs would look alike: there is too little footage "
+                "for so many steps, or the learning rate is too high"
             )
         before = _typical_cost(trunk, gallery)
         _turn_codes(trunk, turn)

@@ -35,7 +35,7 @@ class Compute:
     """How a training computes, whatever it learns."""
 
     precision: Precision = "float32"  # of products; weights and sums stay in float32. float16 scales its losses
-    accumulate: int = 1  # batches whose mean gradient makes one change of the weights
+    accumulate: int = 1  # batches per change of the weights
     compile: bool = False  # compile the trunk with torch.compile: the first step takes a minute or more
     validate_every: int = 0  # steps between two validations, the best of which is the result; 0: the last weights are
     tensorboard: bool = False  # write events for TensorBoard into the run's folder
@@ -64,14 +64,14 @@ def read_table(path: str | PathLike[str]) -> dict[str, Any]:
     """Read a TOML file as it stands.
 
     Raises:
-        OptionsError: it is missing, or is no TOML.
+        OptionsError: it is missing, or is not TOML.
     """
     try:
         return tomllib.loads(read_text(Path(path)).text)
     except FormatError as error:
         raise OptionsError(f"the configuration cannot be used: {error}") from error
     except (ValueError, RecursionError) as error:  # of TOML itself, or a number of thousands of digits
-        raise OptionsError(f"{path} is no TOML file: {error}") from error
+        raise OptionsError(f"{path} is not a TOML file: {error}") from error
 
 
 def fill(kind: type[_T], values: dict[str, Any], where: str) -> _T:
@@ -126,7 +126,7 @@ def override(values: dict[str, Any], text: str) -> None:
 
     Args:
         values: as `read_table` gives them.
-        text: such as "optimiser.lr=3e-4": a path of keys, and a TOML value; what is no TOML value is a text.
+        text: such as "optimiser.lr=3e-4": a path of keys, and a TOML value; what is not a TOML value is a text.
 
     Raises:
         OptionsError: it has another form, or a key of the path is of no table.
@@ -138,7 +138,7 @@ def override(values: dict[str, Any], text: str) -> None:
     for parent in parents:
         values = values.setdefault(parent, {})
         if not isinstance(values, dict):
-            raise OptionsError(f"{parent} is no table of the configuration; got {quoted(text)}")
+            raise OptionsError(f"{parent} is not a table of the configuration; got {quoted(text)}")
     try:
         values[key] = tomllib.loads(f"value = {given}")["value"]
     except (ValueError, RecursionError):
@@ -154,8 +154,8 @@ def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]], ove
         overrides: values to use instead of the file's; see `override`.
 
     Raises:
-        OptionsError: it is missing, is no TOML, has an unknown key (the nearest one is named), a value does not fit, or
-            there is no such kind.
+        OptionsError: it is missing, or not TOML, has an unknown key (the nearest one is named), a value does not fit,
+            or there is no such kind.
     """
     values = read_table(path)
     for text in overrides:

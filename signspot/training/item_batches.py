@@ -209,20 +209,22 @@ class EmbeddingConfig:
 
     name: str = "embedding"  # of the encoder
     licence: str = ""  # of its weights; empty: that of the trunk
-    data: str = ""  # one sentence for the card; empty: said of the trunk and the corpus
+    data: str = ""  # one sentence for the card; empty: made from trunk and corpus
     words: Words = "all"  # of a corpus with splits: all words, or those for training alone
     loss: Loss = "watch_read_lookup"
-    bags: Bags = "appendix"  # of Watch-Read-Lookup: which reading of the paper
+    bags: Bags = "appendix"  # variant of Watch-Read-Lookup; see the page on losses
     temperature: float = 0.07
     seed: int = 0
     epochs: int = 50
     lr: float = 1e-2  # learning rate of the first epochs
     momentum: float = 0.9
-    decay: float = 0.1  # by which the learning rate is multiplied, at each of:
+    decay: float = 0.1  # factor of the learning rate at each of `decays`
     decays: tuple[float, ...] = (0.8, 0.9)  # shares of the epochs: 40 and 45 of 50
     dimension: int = 256  # of the embedding
     domain_specific: bool = False  # one MLP for continuous signing, one for the dictionary (Table A.2)
-    synonyms: Synonyms = "keep"  # as negatives; or discard pairs that share a sign or an English meaning (Table A.3)
+    synonyms: Synonyms = (
+        "keep"  # keep as negatives, or discard pairs that share a sign or an English meaning (Table A.3)
+    )
     items: ItemOptions = field(default_factory=ItemOptions)
     batch: ItemBatchOptions = field(default_factory=ItemBatchOptions)
     compute: Compute = field(default_factory=Compute)

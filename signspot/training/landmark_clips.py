@@ -33,7 +33,7 @@ ExemplarSampling = Literal["rate", "consecutive"]
 class Augmentation:
     """Strengths of the changes to performances; 0 everywhere changes nothing."""
 
-    tilt: float = 0.08  # radians in the picture
+    tilt: float = 0.08  # radians in the image plane
     turn: float = 0.25  # radians about the vertical
     aspect: float = 0.06  # log of width against height
     scale: float = 0.08  # log of the size
@@ -42,7 +42,7 @@ class Augmentation:
     depth: float = 0.3  # log of how much depth there is
     no_depth: float = 0.1  # share of performances whose depth is lost
     jitter: float = 0.012  # shoulder widths, of every point and frame
-    finger_jitter: float = 0.012  # the same again, of the hands
+    finger_jitter: float = 0.012  # in addition, of the hands
     dropped: float = 0.35  # share of performances in which a hand is lost for a while; its shape is carried over
     lost: float = 0.2  # share of performances in which a hand is never seen, only its wrist
     faceless: float = 0.1  # share of performances without a face
@@ -117,11 +117,11 @@ class ClipOptions(SignWindow):
 
     clips: int = 128  # in a batch
     dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
-    speed: float = 0.1  # by how much continuous signing is played faster or slower, at most
+    speed: float = 0.1  # largest change of the speed of continuous signing
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
-    sources: str = "MDV"  # letters of the sources of labels that count
-    surer: float = 0.0  # least confidence of a mouthing from when on the dictionary joins; the paper's is 0.8
-    exemplars: ExemplarSampling = "rate"  # clips show whole exemplars at random rates, or frames as they follow
+    sources: str = "MDV"  # sources of labels to use
+    surer: float = 0.0  # minimum confidence of mouthings once the dictionary joins; the paper: 0.8
+    exemplars: ExemplarSampling = "rate"  # whole exemplars at random rates, or consecutive frames
 
     def __post_init__(self) -> None:
         SignWindow.__post_init__(self)

@@ -62,12 +62,12 @@ class SourceOptions:
     """A corpus of isolated signs that batches are drawn from."""
 
     name: str
-    folders: tuple[str, ...]  # as `read_isolated` reads them; their words and signers are the same by name
+    folders: tuple[str, ...]  # isolated signs; words and signers are identified by name
     share: float = 1.0  # of the batches
-    recombined: float = 0.0  # share of the signs of a batch that are new: made of two of the corpus
-    likely_pairs: bool = False  # pair clips of a word only if they look alike: its glosses may name several signs
+    recombined: float = 0.0  # share of the signs of a batch that are recombined from two
+    likely_pairs: bool = False  # pair only clips of a word that look alike: a gloss may name several signs
     licence: str = ""  # of the corpus
-    held_out: tuple[str, ...] = ()  # signers who teach nothing; validate_every asks for their signs among each other
+    held_out: tuple[str, ...] = ()  # signers kept for validation (validate_every)
     change: Change = field(default_factory=Change)  # of its performances, in training
 
     def __post_init__(self) -> None:
@@ -82,13 +82,13 @@ class CoderOptimiser:
     steps: int = 1000
     signs: int = 192  # in a batch
     lr: float = 1e-3  # the highest learning rate; it falls as a cosine to a fiftieth
-    linear_lr: float = 0.3  # of the linear map, as a share of that of the network
+    linear_lr: float = 0.3  # learning rate of the linear map, relative to that of the network
     weight_decay: float = 0.05
     warm_up: int = 30  # steps until the highest learning rate
-    average: float = 0.99  # decay of the running mean of weights, which is what is kept
+    average: float = 0.99  # decay of the running mean of the weights, which is the result
     smoothing: float = 0.1  # of labels: two clips of a word may show different signs
     embedding: float = 0.5  # weight of the loss of embeddings, against that of alignments
-    clip: float = 1.0  # longest gradient
+    clip: float = 1.0  # maximum norm of the gradient
 
     def __post_init__(self) -> None:
         check_numbers(self, "steps", least=1)

@@ -246,7 +246,7 @@ def _check(task: Task[Any, Any]) -> None:
     if task.compute.validate_every and task.decisive is None:
         raise OptionsError("this training has nothing to validate by: leave validate_every at 0")
     if task.compute.compile and task.trunk is None:
-        raise OptionsError("this training has nothing that gains by being compiled: leave compile out")
+        raise OptionsError("compiling does not speed up this training: leave compile out")
 
 
 _is_dry_run: ContextVar[bool] = ContextVar("is_dry_run", default=False)
@@ -265,7 +265,7 @@ class StepMeasurement:
 
 
 class StepMeasuredError(Exception):
-    """Ends `train` within `dry_run`; it is no mistake of anyone."""
+    """Ends `train` within `dry_run`; it is not a mistake of anyone."""
 
     def __init__(self, measured: StepMeasurement):
         super().__init__(measured)

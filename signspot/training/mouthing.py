@@ -89,11 +89,11 @@ class MouthingOptimiser:
     lr: float = 3e-3  # the highest learning rate; it falls as a cosine to a fiftieth
     weight_decay: float = 0.02
     warm_up: int = 30  # steps until the highest learning rate
-    average: float = 0.98  # decay of the running mean of weights, which is what is kept
+    average: float = 0.98  # decay of the running mean of the weights, which is the result
     hard: float = 0.5  # share of the wrong words that begin or end like a mouthed one
-    clip: float = 1.0  # longest gradient
-    shapes: float = 0.5  # weight of naming the viseme of every step, beside finding words
-    distorted: float = 0.0  # share of the windows whose lips are distorted, as estimators distort them in video
+    clip: float = 1.0  # maximum norm of the gradient
+    shapes: float = 0.5  # weight of the loss of visemes, beside that of finding words
+    distorted: float = 0.0  # share of windows with lips distorted as by estimators on video
 
     def __post_init__(self) -> None:
         check_numbers(self, "steps", "windows", "queries", least=1)
@@ -111,7 +111,7 @@ class MouthingConfig:
     seed: int = 0
     licence: str = ""
     data: str = ""  # one sentence for the card
-    start: str = ""  # name or file of the spotter whose weights it begins with; empty: random ones
+    start: str = ""  # spotter to start from (name or file); empty: random weights
     matcher: Matcher = "network"  # templates: nothing is learned but the calibration
     optimiser: MouthingOptimiser = field(default_factory=MouthingOptimiser)
     network: NetworkOptions = field(default_factory=NetworkOptions)

@@ -37,7 +37,7 @@ class Change:
     cut_out: float = 0.0  # share of performances as if cut out of continuous signing: shorter, faster, nothing around
     tempo: float = 0.5  # log of how much faster those are, in the mean
     inside: float = 0.25  # share of a sign that they lack at either end, at most
-    tilt: float = 0.08  # radians in the picture
+    tilt: float = 0.08  # radians in the image plane
     turn: float = 0.25  # radians about the vertical
     nod: float = 0.15  # radians about the line of the shoulders
     aspect: float = 0.08  # log of width against height

@@ -2,8 +2,8 @@
 
 A batch has every `spacing`-th frame only, as the coder sees no others around a frame, and each performance has the
 context that the coder needs on both sides. English glosses hide variants and left-handed signers, so hand-crafted
-features decide before training which clips of a word are partners: two clips by different signers that are no nearer to
-each other than to clips of other words are taken to show different signs.
+features decide before training which clips of a word are partners: two clips by different signers that are not nearer
+to each other than to clips of other words are taken to show different signs.
 """
 
 import hashlib

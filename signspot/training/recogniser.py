@@ -54,11 +54,11 @@ class RecogniserConfig:
     seed: int = 0
     steps: int = 3000
     continuous_only_fraction: float = 0.0  # share of the steps on continuous signing alone, before the dictionary joins
-    reinitialise: bool = False  # batch norms forget, when the dictionary joins
+    reinitialise: bool = False  # reset batch norms when the dictionary joins
     lr: float = 2e-3  # the highest learning rate; it falls as a cosine to 0
     warm_up: int = 100  # steps until the highest learning rate
     weight_decay: float = 0.05
-    clip: float = 1.0  # longest gradient
+    clip: float = 1.0  # maximum norm of the gradient
     clips: ClipOptions = field(default_factory=ClipOptions)
     augmentation: Augmentation = field(default_factory=Augmentation)
     model: dict[str, Any] = field(default_factory=dict)  # options of the landmark trunk

@@ -59,11 +59,11 @@ class RgbAugmentation:
     """Augmentation of the images of a clip, the same for all of them; 0 everywhere changes nothing."""
 
     flip: float = 0.5  # share of clips that are mirrored
-    scale: float = 0.1  # by how much an image is magnified or shrunk, at most
-    shift: float = 1.0  # how far the crop may move, as a share of the room there is
-    brightness: float = 0.2  # added to all colours, at most
-    contrast: float = 0.2  # by how much colours are spread or drawn together, at most
-    saturation: float = 0.2  # by how much colours are made stronger or greyer, at most
+    scale: float = 0.1  # largest change of size
+    shift: float = 1.0  # largest shift of the crop, relative to the margin
+    brightness: float = 0.2  # largest amount added to all colours
+    contrast: float = 0.2  # largest change of contrast
+    saturation: float = 0.2  # largest change of saturation
 
     def __post_init__(self) -> None:
         check_numbers(self, "flip", "shift", least=0, most=1)
@@ -77,7 +77,7 @@ class RgbBatchOptions(SignWindow):
     clips: int = 16  # the paper has 4
     dictionary: float = 0.5  # share of clips that are of exemplars: both domains are balanced
     least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
-    surer: float = 0.0  # least confidence of a mouthing from when on the dictionary joins; the paper's is 0.8
+    surer: float = 0.0  # minimum confidence of mouthings once the dictionary joins; the paper: 0.8
 
     def __post_init__(self) -> None:
         SignWindow.__post_init__(self)
@@ -98,15 +98,15 @@ class RgbConfig:
     fps: float = 25.0  # frames per second; 8 frames at 12.5 last as long as 16 at 25
     seed: int = 0
     epochs: int = 50
-    optimiser: Optimiser = "sgd"  # the paper's; adam learns faster from little
+    optimiser: Optimiser = "sgd"  # sgd as in the paper; adam learns faster from little data
     lr: float = 1e-2  # learning rate of the first epochs
     momentum: float = 0.9
-    decay: float = 0.1  # by which the learning rate is multiplied, at each of:
+    decay: float = 0.1  # factor of the learning rate at each of `decays`
     decays: tuple[float, ...] = (0.4, 0.8)  # shares of the epochs: 20 and 40 of 50
     weight_decay: float = 0.0
-    clip: float = 10.0  # longest gradient
+    clip: float = 10.0  # maximum norm of the gradient
     continuous_only_fraction: float = 0.0  # share of the epochs on continuous signing, before the dictionary joins
-    reinitialise: bool = True  # batch norms forget, when the dictionary joins (Appendix C.1)
+    reinitialise: bool = True  # reset batch norms when the dictionary joins (Appendix C.1)
     pose_fraction: float = 0.0  # share of the epochs, before all others, in which keypoints are regressed
     batch: RgbBatchOptions = field(default_factory=RgbBatchOptions)
     augmentation: RgbAugmentation = field(default_factory=RgbAugmentation)

@@ -168,7 +168,7 @@ def claim(run: Run, setup: dict[str, Any]) -> None:
     if path.is_file():
         there = parse_json(read_text(path, exact=True).text, str(path))
         if not isinstance(there, dict):
-            raise FormatError(f"{path} does not tell what a training follows from. Name another folder with --out")
+            raise FormatError(f"{path} does not describe a training. Name another folder with --out")
         for name, value in wanted.items():
             if there.get(name) != value:
                 raise OptionsError(f"{run.out} holds a training with another {name}. Name another folder with --out")

@@ -61,7 +61,7 @@ def open_container(path: Path, *, parallel: bool = True) -> Iterator[tuple[Any, 
         parallel: decode on all cores; not worth it for a few frames.
 
     Raises:
-        NotAVideoError: it is no video, a picture, or holds only sound.
+        NotAVideoError: it is not a video, a picture, or holds only sound.
         EmptyVideoError: it holds no byte.
         VideoError: it is missing, a folder, unreadable, damaged, or its codec is unknown.
     """
@@ -230,7 +230,7 @@ class StillTime:
         if self._total > LONGEST_STILL:
             raise VideoLimitError(
                 f"{self._path} jumps in time: {self._total:,.0f} s without a new picture; at most "
-                f"{LONGEST_STILL:,.0f} s in all are taken for a pause. {_REMEDY}"
+                f"{LONGEST_STILL:,.0f} s in total count as pauses. {_REMEDY}"
             )
 
 
@@ -267,7 +267,7 @@ def _explain_open_failure(path: Path, error: Exception) -> VideoError:
         return EmptyVideoError(f"{path} holds no frame: it ends before the first. Copy or download it again.")
     if has_video_header:
         return VideoError(f"{path} is cut off or damaged: nothing in it can be read. Copy or download it again.")
-    return NotAVideoError(f"{path} is not a video: its content is of no known video format. {_ADVICE}")
+    return NotAVideoError(f"{path} is not a video: its format is unknown. {_ADVICE}")
 
 
 def _video_stream(path: Path, container: Any) -> Any:

@@ -74,7 +74,7 @@ class Orientation:
 
 
 def orientation_of(frame: Any) -> Orientation:
-    """Read the orientation from a decoded frame; turns that are no quarter turn go to the nearest one."""
+    """Read the orientation from a decoded frame; turns that are not a quarter turn go to the nearest one."""
     for data in frame.side_data:
         if data.type.name == "DISPLAYMATRIX":
             return from_display_matrix(np.frombuffer(bytes(data), dtype=np.int32))
@@ -362,7 +362,7 @@ def video_problem(path: Path) -> str | None:
     except VideoLimitError as error:
         return str(error).removeprefix(f"{path} ").partition(". ")[0]
     except VideoError:
-        return "it is no video that can be read, or it is cut off"
+        return "it is not a readable video, or it is cut off"
     if whole > size:
         return f"it is cut off: {size:,} of {whole:,} bytes are there"
     if reached < announced - max(_TOLERANCE, 0.05 * announced):

@@ -135,7 +135,7 @@ def open_video(path: str | os.PathLike[str], *, max_side: int | None = None) -> 
             8K video needs no 100 MB a picture.
 
     Raises:
-        NotAVideoError: it is no video, a picture, or holds only sound.
+        NotAVideoError: it is not a video, a picture, or holds only sound.
         EmptyVideoError: it holds no frame.
         VideoLimitError: it asks for more pixels, time or memory than one video is given.
         VideoError: it is missing, a folder, unreadable or damaged beyond use.
@@ -211,7 +211,7 @@ def _from_keyframe(source: Source, start: float) -> Generator[TimedFrame, None, 
         try:
             container.seek(source.timing.ticks(start), stream=stream, backward=True)
         except av.error.FFmpegError as error:
-            _log.debug("%s cannot be sought: %s", path, error)
+            _log.debug("cannot seek in %s: %s", path, error)
             return
         pictures = dropwhile(lambda picture: not picture.key_frame, decode_packets(path, container, stream))
         for number, picture in enumerate(pictures):

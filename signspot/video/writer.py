@@ -124,7 +124,7 @@ class VideoWriter:
 
     def _finish(self) -> None:
         if self._stream is None:
-            raise OutputError(f"cannot write {self.path}: there is not one picture to write.")
+            raise OutputError(f"cannot write {self.path}: there are no frames to write.")
         try:
             self._container.mux(self._stream.encode(None))
             self._container.close()

@@ -106,7 +106,7 @@ def check(worker: Worker, path: Path, name: str) -> dict[str, Any]:
         name: on the sender's machine.
 
     Raises:
-        VideoError: it is no video, or asks for too much time or memory.
+        VideoError: it is not a video, or asks for too much time or memory.
         FormatError: subtitles or landmarks cannot be read.
         SandboxStartError: no child process can be started.
     """

@@ -184,7 +184,7 @@ def see_frame(content: bytes, at: float) -> tuple[Landmarks, float]:
     """Landmarks of the next frame of a recording, a JPEG, and the seconds of processor that it took.
 
     Raises:
-        LandmarksError: it is no JPEG, or the recording did not begin in this child.
+        LandmarksError: it is not a JPEG, or the recording did not begin in this child.
     """
     if _tracker is None:
         raise LandmarksError("the recording was interrupted: start another one")

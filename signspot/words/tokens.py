@@ -75,7 +75,7 @@ def fold(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Words that one part of a text stands for; they match together or not at all ("25" is no "five")."""
+    """Words that one part of a text stands for; they match together or not at all ("25" is not a "five")."""
 
     words: tuple[str, ...]  # folded
     start: int
@@ -105,7 +105,7 @@ class TextUnit:
         return TextUnit(self.start + by, self.end + by, original, readings)
 
 
-_LONGEST = 60  # letters; what is longer is no word
+_LONGEST = 60  # letters; what is longer is not a word
 Kind = Literal["cardinal", "ordinal", "year"]
 _LONGEST_NUMBER = 15  # digits; what is longer is a code and read digit by digit
 _OTHER_NAMES = {"nb": "no", "nn": "no", "hbs": "sr"}

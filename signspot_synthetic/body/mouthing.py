@@ -1,4 +1,4 @@
-"""Lips as hard to read as real ones: words reduced, slurred and stretched by the sign, and gestures that are no words.
+"""Lips as hard to read as real ones: words reduced, slurred and stretched by the sign, and gestures that are not words.
 
 Each phoneme has a shape of its own, so that words of the same visemes differ a little, as they do on real lips.
 """
@@ -18,7 +18,7 @@ from signspot_synthetic.random_streams import named_rng
 # Phonemes: opening, width, protrusion, pressing; how long against the mean.
 _SHAPES: dict[str, list[float]] = {name: values for name, *values in read_table("phonemes")}
 _GLIDES: dict[str, list[str]] = dict(read_table("glides"))  # from one phoneme to another
-# Gestures of the mouth that are no words, such as puffed cheeks or "pah": shapes and their seconds.
+# Gestures of the mouth that are not words, such as puffed cheeks or "pah": shapes and their seconds.
 _GESTURES: list[list[tuple[list[float], float]]] = read_table("mouth gestures")
 _WEAKLY_SAID = ("AH0", "IH0", "ER0", "HH", "T", "D", "N", "K", "G", "NG")  # phonemes that slurred words lack
 _WEAK = 0.6  # of an unstressed vowel's way from the middle
@@ -36,7 +36,7 @@ class MouthHabits:
     clarity: float  # size of the movements against the ideal
     slur: float  # of the blur over time
     partial: float  # how often a word is only begun
-    gestures: float  # gestures per second that are no words
+    gestures: float  # gestures per second that are not words
     rest: Array  # (4,) the mouth at rest
     gains: Array  # (4,) of opening, width, protrusion, pressing
 

@@ -219,7 +219,7 @@ def test_a_corrupt_video_in_the_middle_is_recorded_skipped_and_named(job: Annota
     with open_store(job.out) as store:
         problems = {video.video: video.problem for video in store.videos()}
     assert problems["test-0001"] == ""
-    assert problems["train-0001"].startswith("train-0001.pose is no .pose file, or it is damaged")
+    assert problems["train-0001"].startswith("train-0001.pose is not a .pose file, or it is damaged")
     assert "train-0003.vtt" in problems["train-0003"]
     (footage / "train-0001.pose").write_bytes(good)
     report, worked = go(job)

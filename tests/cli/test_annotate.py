@@ -62,9 +62,9 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
     ("options", "ends", "message"),
     [
         (("--export", "labels.docx"), 2, "unknown format '.docx'"),
-        (("--address", "127.0.0.1:6379"), 2, "--address (127.0.0.1:6379) is for --engine ray"),
+        (("--address", "127.0.0.1:6379"), 2, "--address (127.0.0.1:6379) needs --engine ray"),
         (("--workers", 0), 2, "workers must be at least 1; got 0"),
-        (("--words-from", "nowhere.txt"), 2, "no list of words: cannot read nowhere.txt"),
+        (("--words-from", "nowhere.txt"), 2, "not a list of words: cannot read nowhere.txt"),
         (("--threshold", 7), 2, "threshold is a score in [0, 1]; got 7"),
         (("--padding", -1), 2, "padding must be at least 0; got -1"),
         (("--words", "aple"), 1, "no word 'aple' in this dictionary (3 words). Did you mean 'apple'?"),

@@ -69,7 +69,7 @@ def test_spottings_that_are_mouthed_too_are_told(signspot: Call, run: Path, deco
     assert ["0.71", "1", "7"] in [line.split() for line in out.splitlines()]
     assert [spotting.mouthed for spotting in read_spottings(tmp_path / "x.csv") if spotting.time < 10] == [0.7]
     code, _, err = signspot("annotate-report", run, "--mouthings", run, "--out", tmp_path / "report")
-    assert (code, "is no run by mouthing" in err) == (2, True)
+    assert (code, "is not a run by mouthing" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_folders_equal_names_and_going_on(signspot: Call, tmp_path: Path) -> Non
     (poses / "tue" / "a.pose").unlink()  # as if it had been stopped here
     code, out, err = signspot("embed", "--landmarks", *videos, "--out", poses)
     assert (code, len(out.splitlines())) == (0, 1)
-    assert "1 of 2 videos finished before" in err
+    assert "1 of 2 videos were finished before" in err
     assert (poses / "mon" / "a.pose").stat().st_mtime_ns == written
     assert len(open_landmarks(poses / "tue" / "a.pose")) == 6
 
@@ -120,4 +120,4 @@ def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypat
     assert (tmp_path / "poses" / "a.pose").is_file()
     code, _, err = signspot("cache", "--clear", "everything")
     assert code != 0
-    assert "no part of the cache is called 'everything'" in err
+    assert "the cache has no part 'everything'" in err

@@ -231,7 +231,7 @@ def test_another_language_is_read_by_its_own_rules_and_a_wrong_one_is_doubted(si
         signspot, folder, *german, "--word", "Bürgermeister"
     )  # a keyword of another language than asked
     assert (code, len(out.splitlines())) == (0, 1)
-    assert "no English dictionary knows 'Bürgermeister': how it is said is guessed by its spelling" in err
+    assert "no English dictionary knows 'Bürgermeister': its pronunciation is guessed from the spelling" in err
     code, _, err = run(signspot, folder, *german)
     assert code == 0
     assert "of the words in these subtitles are English, and 'en' was asked for" in err

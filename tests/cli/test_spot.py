@@ -121,7 +121,7 @@ def test_a_track_takes_the_place_of_the_video(signspot: Call, corner: Path, tmp_
         (("footage.pose", "nowhere"), 2, "nowhere"),
         (("footage.pose", "signs", "--threshold", "7"), 2, "threshold must be at least 0 and at most 1; got 7.0"),
         (("footage.pose", "signs", "--out", "a.docx"), 2, "a.docx"),
-        (("footage.pose", "signs", "--plot", "a.bmp"), 2, "unknown kind '.bmp'"),
+        (("footage.pose", "signs", "--plot", "a.bmp"), 2, "unknown file type '.bmp'"),
         (("footage.pose", "signs", "--video-out", "a.mp4", "--threshold", "0.5"), 2, "footage.pose"),
     ],
 )

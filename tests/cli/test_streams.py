@@ -60,7 +60,7 @@ def test_files_are_written_though_results_cannot_be_printed(
     assert ("cannot print the results: No space left" in err) == (code == 1)
 
 
-@pytest.mark.parametrize(("module", "message"), [("typer", "nothing was begun"), ("torch", "nothing half-written")])
+@pytest.mark.parametrize(("module", "message"), [("typer", "nothing was begun"), ("torch", "no unfinished files")])
 def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, message: str) -> None:
     """Ctrl-C comes when a module is looked for; its importer then fails in its own way, as extension modules do."""
     code = (

@@ -47,7 +47,7 @@ def test_events_of_a_file_are_lines_of_json(signspot: Callable[..., Outcome], co
     assert all(0 < event["end_seconds"] - event["start_seconds"] < 4 for event in events)
     assert {event["word"] for event in events} == {"apple"}
     assert all(datetime.fromisoformat(event["clock"]).tzinfo is not None for event in events)
-    assert "not fit yet" in err  # one recording
+    assert "not suitable yet" in err  # one recording
     assert f"{len(events)} event{'' if len(events) == 1 else 's'};" in err
     assert plot.read_bytes()[:4] == b"\x89PNG"
 
@@ -55,8 +55,8 @@ def test_events_of_a_file_are_lines_of_json(signspot: Callable[..., Outcome], co
 @pytest.mark.parametrize(
     ("options", "code", "expected", "absent"),
     [
-        ((), 0, "decoys", "taken for the sign itself"),
-        (("--dictionary", "signs"), 0, "taken for the sign itself: 'apple'", "nothing"),
+        ((), 0, "decoys", "not distinguished from the sign"),
+        (("--dictionary", "signs"), 0, "not distinguished from the sign: 'apple'", "nothing"),
         (("--dictionary", "signs", "--word", "apple"), 0, "of the dictionary, about", "'apple'"),
         (("--dictionary", "signs", "--word", "aple"), 1, "'aple'", "events"),
         (("--word", "apple"), 2, "--dictionary", "events"),

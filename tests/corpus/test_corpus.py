@@ -129,7 +129,7 @@ def test_landmarks_are_preferred_by_an_encoder_that_sees_them_and_of_no_use_to_a
     assert [video.media.name for video in open_corpus(tmp_path).footage("landmarks").footage] == ["a.pose", "b.pose"]
     pixels = open_corpus(tmp_path).footage("rgb")
     assert [video.media.name for video in pixels.footage] == ["a.mp4"]
-    assert str(pixels.problems[0]) == "b: the encoder sees pixels and there are landmarks only; left out"
+    assert str(pixels.problems[0]) == "b: the encoder needs pixels, and there are only landmarks; left out"
 
 
 def test_the_name_may_tell_the_language(tmp_path: Path) -> None:

@@ -144,8 +144,8 @@ def change(data: dict[str, Any], key: str, value: Any) -> None:
     ("key", "value", "message"),
     [
         ("videos", None, "not bsldict_v1.pkl: it has no 'videos'"),
-        ("videos.word", None, r"'videos\.word' is missing or is no list"),
-        ("videos.name", 3, r"'videos\.name' is missing or is no list"),
+        ("videos.word", None, r"'videos\.word' is missing, or not a list"),
+        ("videos.name", 3, r"'videos\.name' is missing, or not a list"),
         ("videos.features.mlp", np.ones((3, 256)), r"'videos\.features\.mlp' has 3 values for 4"),
         ("videos.features.mlp", [np.ones(3), np.ones(4), None, None], r"mixes vectors of \[3, 4\] numbers"),
         ("words_normalised", ["apple"], "'words_normalised' has 1 values for 4 words"),

@@ -115,4 +115,4 @@ def test_a_table_of_spottings_is_a_dictionary(tmp_path: Path) -> None:
         ("apple", tmp_path / "mon" / "a.mp4", "", Segment(3.0, 4.0)),
     ]
     assert [e.source for e in contents.exemplars] == ["", ""]
-    assert [problem.message for problem in contents.problems] == ["line 4: a person has denied it (decision no)"]
+    assert [problem.message for problem in contents.problems] == ["line 4: a person rejected it (decision no)"]

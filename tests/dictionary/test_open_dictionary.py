@@ -82,7 +82,7 @@ def test_a_saved_folder_opens_equal(put: Any) -> None:
         ("missing.csv", "there is no such file or folder"),
         ("empty", "no video or .pose file in"),
         ("apple.mp4", "is one video, not a dictionary"),
-        ("notes.txt", "is no dictionary. Give a folder"),
+        ("notes.txt", "is not a dictionary. Give a folder"),
         ("other.json", "not JSON"),
         ("other.pkl", "no readable pickle"),
         ("table", "line 1: no column 'file'"),

@@ -49,7 +49,7 @@ def test_columns_in_any_order_and_other_separators(text: str, tmp_path: Path) ->
     [
         ("word,score\na,1\n", "line 1: no column 'time' among word, score"),
         ("\n", "line 1: no column 'word' among none"),
-        ("word,time,time\na,1,2\n", "line 1: column 'time' is there twice"),
+        ("word,time,time\na,1,2\n", "line 1: column 'time' appears twice"),
         (f"word,time{',word' * 1000}\n", "line 1: 1,002 columns; at most 1,000"),
         ("word,time\na,1\nb\n", "line 3: 1 cells under 2 columns"),
         ("word,time\na,1\nb,2,3\n", "line 3: 3 cells under 2 columns"),

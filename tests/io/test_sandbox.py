@@ -22,7 +22,7 @@ WAIT = 600  # seconds: longer than any test runs
 
 
 def echo(value: object) -> object:
-    print("what a function prints is no result")
+    print("what a function prints is not a result")
     return value
 
 
@@ -51,7 +51,7 @@ def hang_without_python() -> None:
 
 
 def refuse() -> None:
-    raise VideoError("v.mp4 is no video")
+    raise VideoError("v.mp4 is not a video")
 
 
 def give_function() -> object:
@@ -114,7 +114,7 @@ def test_a_call_that_hangs_is_ended(sandbox, function):
 
 
 def test_errors_of_signspot_come_back_as_they_were(sandbox):
-    with pytest.raises(VideoError, match=r"^v\.mp4 is no video$"):
+    with pytest.raises(VideoError, match=r"^v\.mp4 is not a video$"):
         sandbox.call("sandboxed_functions:refuse")
 
 

@@ -333,7 +333,7 @@ def test_other_networks_are_refused(public_mlp):
             recognise(state, "w.pth")
 
 
-# --- files that are no plain weights -----------------------------------------------------------------------------
+# --- files that are not plain weights -----------------------------------------------------------------------------
 
 
 def write_legacy(content, path):

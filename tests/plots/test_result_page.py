@@ -126,7 +126,7 @@ def test_without_a_video_the_rest_is_there(view: View, tmp_path: Path) -> None:
     report(replace(view, video=None, spottings=(), curves=()), tmp_path / "r.html")
     page = Page(tmp_path / "r.html")
     assert page.of("video") == []
-    assert "There is no video behind this." in page.text_of("p")
+    assert "There is no video of this result." in page.text_of("p")
     assert "Nothing reached the threshold." in page.text_of("p")
 
 

@@ -17,7 +17,7 @@ KINDS = training_kinds()
         ('kind = "rgb"\nweight_decay = nan', "weight_decay in .* must be a finite number; got nan"),
         ('kind = "rgb"\nweight_decay = -1', "weight_decay must be at least 0; got -1"),
         ('kind = "rgb"\nseed = 1' + "0" * 400, "seed in .* must be less than .*; got a number of about 400 digits"),
-        ('kind = "rgb"\nseed = ' + "9" * 5000, "is no TOML file"),
+        ('kind = "rgb"\nseed = ' + "9" * 5000, "is not a TOML file"),
         ('kind = "rgb"\nlr = inf', "lr in .* must be a finite number; got inf"),
         ('kind = "rgb"\nmomentum = 2', "momentum must be at least 0 and at most 1; got 2"),
         ('kind = "rgb"\ndecays = [0.5, nan]', "decays in .* must be a finite number; got nan"),

@@ -94,8 +94,8 @@ def test_videos_that_are_cut_off(tmp_path: Path, videos: dict[str, bytes], suffi
     [
         (b"", "the file is empty"),
         (b"<html>", "the server sent a web page, not a video"),
-        (b"no video at all", "it is no video that can be read, or it is cut off"),
-        (b"\0\0\0\x08free" * 100, "it is no video that can be read, or it is cut off"),
+        (b"no video at all", "it is not a readable video, or it is cut off"),
+        (b"\0\0\0\x08free" * 100, "it is not a readable video, or it is cut off"),
     ],
 )
 def test_what_is_none(tmp_path: Path, content: bytes, message: str) -> None:

@@ -200,7 +200,9 @@ def test_other_addresses_need_tokens() -> None:
         assert not access.is_known_host("evil.example")
         assert all("token=" in line for line in addresses(access, 80))
     assert AccessPolicy.create("0.0.0.0", frozenset({"lab.example"})).is_known_host("lab.example:8321")
-    assert AccessPolicy.create("0.0.0.0").is_known_host("192.168.1.5:8321"), "an address is no name that can be rebound"
+    assert AccessPolicy.create("0.0.0.0").is_known_host("192.168.1.5:8321"), (
+        "an address is not a name that can be rebound"
+    )
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:

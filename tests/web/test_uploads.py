@@ -68,7 +68,7 @@ def test_what_a_killed_server_was_sent_is_removed_by_the_next(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("fake.mp4", b"this is no video at all" * 100),
+        ("fake.mp4", b"this is not a video at all" * 100),
         ("page.html", b"<script>alert(1)</script>"),
         ("empty.mp4", b""),
         ("playlist.mp4", b"#EXTM3U\nfile:///etc/passwd\n"),

@@ -147,7 +147,7 @@ def check(value: Any, name: str = "") -> None:
         highest = {"time": LONGEST_VIDEO, "start": LONGEST_VIDEO, "end": LONGEST_VIDEO, "score": 1, "confidence": 1}
         assert name not in highest or 0 <= value <= highest[name], f"{name} {value!r:.40}"
     elif isinstance(value, np.ndarray):
-        assert name != "times" or np.isfinite(value).all(), "times that are no numbers"
+        assert name != "times" or np.isfinite(value).all(), "times that are not numbers"
     elif is_dataclass(value):
         for field in fields(value):
             check(getattr(value, field.name), field.name)
