@@ -222,9 +222,7 @@ class EmbeddingConfig:
     decays: tuple[float, ...] = (0.8, 0.9)  # shares of the epochs: 40 and 45 of 50
     dimension: int = 256  # of the embedding
     domain_specific: bool = False  # one MLP for continuous signing, one for the dictionary (Table A.2)
-    synonyms: Synonyms = (
-        "keep"  # keep as negatives, or discard pairs that share a sign or an English meaning (Table A.3)
-    )
+    synonyms: Synonyms = "keep"  # as negatives, or discard pairs that share a sign or an English meaning (Table A.3)
     items: ItemOptions = field(default_factory=ItemOptions)
     batch: ItemBatchOptions = field(default_factory=ItemBatchOptions)
     compute: Compute = field(default_factory=Compute)
