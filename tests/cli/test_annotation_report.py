@@ -75,7 +75,7 @@ def test_spottings_that_are_mouthed_too_are_told(signspot: Call, run: Path, deco
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--thresholds", "high"), "thresholds are numbers with commas between"),
+        (("--thresholds", "high"), "thresholds are numbers separated by commas"),
         (("--thresholds", "9"), "between 0 and 1; got 9"),
         (("--spottings", "accepted.csv"), "--spottings needs --decoys"),
         (("--spottings", "accepted.doc", "--decoys", "d"), "unknown format '.doc'"),

@@ -48,7 +48,7 @@ def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_pat
     write_landmarks(replace(landmarks, body=body, left_hand=no_hand, right_hand=hand), tmp_path / "signs" / "lazy.pose")
     code, out, err = signspot("dictionary", "info", tmp_path / "signs", "--check")
     assert code == 0, err
-    assert "exemplar 'lazy' of 'lazy' matches rest: it counts less" in err
+    assert "exemplar 'lazy' of 'lazy' matches rest: it gets a penalty" in err
     assert "'apple' matches" not in err
     assert "lazy" in out
 

@@ -110,7 +110,7 @@ def test_a_folder_is_annotated_and_what_cannot_be_read_is_named(signspot, folder
     code, printed, err = signspot(*common, *model)
     assert "0 spottings of 0 words" in printed  # no training video is sure of it
     code, _, err = signspot("annotate", tmp_path, "--out", out)
-    assert (code, "name them with --dictionary, or use --source mouthing" in err) == (2, True)
+    assert (code, "give a --dictionary, or use --source mouthing" in err) == (2, True)
 
 
 def test_nothing_found_is_said(signspot, folder):

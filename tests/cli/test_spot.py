@@ -222,7 +222,7 @@ def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner:
     command = ("spot", *tracks, corner / "signs", *encoder, "--threshold", "0.5", "--out", tmp_path / "a.eaf")
     code, _, err = signspot(*command)
     assert code == 2
-    assert "it is there, and was not written by signspot" in err
+    assert "it exists, and was not written by signspot" in err
     assert (tmp_path / "a.eaf").read_text() == "a person's file"
     (tmp_path / "a.eaf").unlink()
     code, _, err = signspot(*command)

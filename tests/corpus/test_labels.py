@@ -79,7 +79,7 @@ def test_labels_of_ours_and_of_other_videos(tmp_path: Path, caplog: pytest.LogCa
     (folder / "labels" / "m.jsonl").write_text("\n".join(map(json.dumps, lines)))
     (folder / "labels" / "README.txt").write_text("not labels")
     assert open_corpus(folder).labels() == [Label("x", "a", 1.0)]
-    assert "left out labels (1) of videos (1) that the corpus lacks: 'gone'" in caplog.text
+    assert "left out labels (1) of videos (1) that are not in the corpus, such as 'gone'" in caplog.text
     (folder / "labels" / "m.jsonl").write_text("nonsense")
     with pytest.raises(FormatError, match="line 1"):
         open_corpus(folder).labels()

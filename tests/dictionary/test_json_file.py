@@ -125,8 +125,8 @@ def test_wrong_exemplars_are_named(tmp_path: Path, exemplar: Any, message: str) 
     [
         ("", r"is empty \(0 bytes\)"),
         ("[" * 100_000, "nested too deeply"),
-        ("[]", "no signspot dictionary"),
-        ('{"format": "other", "words": {}}', "no signspot dictionary"),
+        ("[]", "not a signspot dictionary"),
+        ('{"format": "other", "words": {}}', "not a signspot dictionary"),
         ("{}", "it has no 'words'"),
         ('{"words": {"a": []}}', "word 'a': 'exemplars' must be a list"),
         ('{"version": 2, "words": {}}', "version 2; this signspot reads up to 1. Update"),

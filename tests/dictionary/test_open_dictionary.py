@@ -84,7 +84,7 @@ def test_a_saved_folder_opens_equal(put: Any) -> None:
         ("apple.mp4", "is one video, not a dictionary"),
         ("notes.txt", "is not a dictionary. Give a folder"),
         ("other.json", "not JSON"),
-        ("other.pkl", "no readable pickle"),
+        ("other.pkl", "not a readable pickle"),
         ("table", "line 1: no column 'file'"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_foreign_file_gives_a_persons_spottings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\n00:01.000 --> 00:02.000\na\n", "line 1: no WEBVTT at the head"),
+        ("1\n00:01.000 --> 00:02.000\na\n", "line 1: no WEBVTT in the first line"),
         ("WEBVTTX\n", "line 1: neither WEBVTT nor any times"),
         ("WEBVTT\n\n\nname\n00:99.000 --> 00:02.000\na\n", "line 5: the times cannot be read: '00:99.000"),
         ("WEBVTT\n\nname\n", "line 3: text without times: 'name'"),

@@ -77,7 +77,7 @@ def test_subtitles_of_another_language_are_doubted():
 def test_words_that_no_dictionary_knows_are_doubted():
     message = doubt_words(["apple", "Straße", "ice cream", "brœd", "tøj", "grød"], "en-GB")
     assert message is not None
-    assert message.startswith("no English dictionary knows 'Straße', 'brœd', 'tøj' …: how it is said is guessed")
+    assert message.startswith("no English dictionary knows 'Straße', 'brœd', 'tøj' …: its pronunciation is guessed")
     assert doubt_words(["Straße"], "de") is None
     assert doubt_words(["apple", "ice-cream"], "en") is None
     assert doubt_words([], "en") is None

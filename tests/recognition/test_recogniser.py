@@ -58,7 +58,7 @@ def test_files_give_it_back(trained: Trained, tiny_corpus: Corpus, tmp_path: Pat
     ("changes", "message"),
     [
         ({"model": {"width": 1_000_000}}, "does not fit"),
-        ({"model": {"width": 10**30}}, "at most 1,000,000 is taken from a card"),
+        ({"model": {"width": 10**30}}, "a card may say at most 1,000,000"),
         ({"words": ["apple"] * 3}, "of another shape"),
         ({"words": "apple"}, "words must be a list"),
         ({"words": []}, "knows no word"),
