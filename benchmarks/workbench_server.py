@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.material import random_gallery, random_track, sign
 from signspot.embedding.exemplars import _KIND, ExemplarEmbedder
-from signspot.embedding.inputs import SignPlace
+from signspot.embedding.inputs import SignLocation
 from signspot.embedding.tracks import track_entry, write_arrays, write_track
 from signspot.io.files import content_digest
 from signspot.landmarks.pose_file import write_landmarks
@@ -137,7 +137,7 @@ def make_hours(folder: Path, cache: Path, encoder: Encoder, hours: int, words: i
         write_landmarks(replace(few, body=few.body + np.float32(number / (5 * words))), path)  # each its own content
         rows = slice(2 * number, 2 * number + 2)
         arrays = {"embedding": gallery.embeddings[rows], "codes": gallery.codes[rows].astype(np.float32)}
-        cached = embedder._cache_entry(SignPlace(path), mirror=True)
+        cached = embedder._cache_entry(SignLocation(path), mirror=True)
         assert cached is not None
         cached.parent.mkdir(parents=True, exist_ok=True)
         write_arrays(cached, _KIND, arrays, {"name": path.name})

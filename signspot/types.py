@@ -301,10 +301,10 @@ class Spotting:
 
     def as_exemplar(self) -> Exemplar:
         """This sign as a further exemplar of its word: by this signer, in this video."""
-        place = f"{Path(self.video).stem}@{self.start:.2f}"
+        exemplar_id = f"{Path(self.video).stem}@{self.start:.2f}"
         return Exemplar(
             self.word,
-            place,
+            exemplar_id,
             Path(self.video),
             licence=self.video_licence,
             consent=self.video_consent,

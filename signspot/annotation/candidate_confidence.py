@@ -55,12 +55,12 @@ def contrast(run: Store, decoys: Store) -> Contrast:
     Raises:
         StoreError: one of them holds no candidate.
     """
-    asked: list[_Row] = []
+    of_run: list[_Row] = []
     by_chance: list[_Row] = []
     for video, group in groupby(run.candidates(), key=lambda candidate: candidate.video):
         candidates = list(group)
         rivals = _Rivals(candidates)
-        asked += [_row(candidate, rivals) for candidate in candidates if candidate.rank == 1]
+        of_run += [_row(candidate, rivals) for candidate in candidates if candidate.rank == 1]
         truly: dict[str, list[_Span]] = defaultdict(list)
         for query in run.queries(video=video):
             truly[query.word].append((query.start, query.end))
@@ -70,12 +70,15 @@ def contrast(run: Store, decoys: Store) -> Contrast:
             for decoy in decoys.candidates(video=video, rank=1)
             if not _meets(truly[decoy.word], spans[decoy.subtitle, decoy.word])
         ]
-    for rows, what in ((asked, "run holds no candidate"), (by_chance, "decoys hold no candidate of the run's videos")):
+    for rows, missing in (
+        (of_run, "run holds no candidate"),
+        (by_chance, "decoys hold no candidate of the run's videos"),
+    ):
         if not rows:
-            raise StoreError(f"the {what}: there is nothing to compare. Annotate with a lower --threshold first.")
-    every = asked + by_chance
+            raise StoreError(f"the {missing}: there is nothing to compare. Annotate with a lower --threshold first.")
+    every = of_run + by_chance
     numbers = np.array([row[1:] for row in every], np.float64)
-    return Contrast(tuple(row[0] for row in every), np.arange(len(every)) >= len(asked), *numbers.T)
+    return Contrast(tuple(row[0] for row in every), np.arange(len(every)) >= len(of_run), *numbers.T)
 
 
 class _Rivals:
@@ -165,8 +168,8 @@ def judge(contrasted: Contrast) -> Judgement:
     features = np.stack(list(columns.values()), axis=1)
     features -= features[contrasted.decoy].mean(axis=0)
     features /= features[contrasted.decoy].std(axis=0) + 1e-9
-    asked = contrasted.asked
-    belief = np.where(asked, logistic(columns["score"] - _FIRST_CENTRE), 0.0)
+    is_query = contrasted.asked
+    belief = np.where(is_query, logistic(columns["score"] - _FIRST_CENTRE), 0.0)
     weights = np.zeros(features.shape[1] + 1)
     ridge = np.array([1e-9, *[_RIDGE * len(contrasted)] * features.shape[1]])
     odds = np.zeros(len(contrasted))
@@ -174,12 +177,12 @@ def judge(contrasted: Contrast) -> Judgement:
         weights = fit_logistic(features, belief, ridge, weights)
         positive, total = belief.sum(), len(contrasted)
         ratio = weights[0] + features @ weights[1:] - np.log(positive / (total - positive))  # ln f1 / f0
-        shares = _word_shares(words[asked], belief[asked], len(names))
+        shares = _word_shares(words[is_query], belief[is_query], len(names))
         odds = ratio + np.log(shares / (1 - shares))[words]
-        belief = np.where(asked, logistic(odds), 0.0)
+        belief = np.where(is_query, logistic(odds), 0.0)
     by_word = {str(name): float(share) for name, share in zip(names, shares, strict=True)}
     weighed = {name: float(weight) for name, weight in zip(columns, weights[1:], strict=True)}
-    return Judgement(logistic(odds), contrasted.decoy, shares[words], float(belief[asked].mean()), by_word, weighed)
+    return Judgement(logistic(odds), contrasted.decoy, shares[words], float(belief[is_query].mean()), by_word, weighed)
 
 
 def describe(contrasted: Contrast, words: NDArray[np.intp]) -> dict[str, Array]:

@@ -161,11 +161,11 @@ class RayEngine:
         self._ray.init(address=address, runtime_env={"env_vars": self._variables}, namespace="signspot", **_QUIET)
 
     def _explain(self, error: Exception) -> str:
-        said = _first_line(error)
+        reason = _first_line(error)
         if self.address is None:
-            return f"a Ray cluster cannot be started on this machine: {said}"
+            return f"a Ray cluster cannot be started on this machine: {reason}"
         return (
-            f"no Ray cluster at {self.address} ({said}). Start one with: ray start --head, or leave --address out. "
+            f"no Ray cluster at {self.address} ({reason}). Start one with: ray start --head, or leave --address out. "
             "If there is one, it may ask for a token that is not set here: see RAY_AUTH_MODE in Ray's documentation."
         )
 

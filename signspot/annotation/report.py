@@ -212,9 +212,11 @@ def tabulate_agreement(store: Store, labels: Sequence[Label], is_right: IsRight 
     for step in _QUANTILES if ordered else ():
         threshold = ordered[int(step * (len(ordered) - 1))]
         row: list[float | None] = [round(threshold, 3)]
-        for wanted in (True, False):
+        for is_confirmed in (True, False):
             part = [
-                one for one, kind in zip(candidates, kinds, strict=True) if kind is wanted and one.score >= threshold
+                candidate
+                for candidate, kind in zip(candidates, kinds, strict=True)
+                if kind is is_confirmed and candidate.score >= threshold
             ]
             row.append(len(part))
             if is_right:
@@ -310,22 +312,22 @@ def _tabulate_confidences(judged: Judgement, right: Sequence[bool] | None) -> Re
 
 def _write_words(store: Store, judged: Judgement, path: Path) -> None:
     """Every word with the share of its mentions that seem to be signed, the least first."""
-    asked = Counter(query.word for query in store.queries())
+    mentions = Counter(query.word for query in store.queries())
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("word", "mentions", "signed share"))
         for word, share in sorted(judged.word_shares.items(), key=lambda item: (item[1], item[0])):
-            if asked[word]:
-                table.writerow((csv_cell(word), asked[word], f"{share:.3f}"))
+            if mentions[word]:
+                table.writerow((csv_cell(word), mentions[word], f"{share:.3f}"))
 
 
 def accepted(store: Store, judged: Judgement, confidence: float) -> Iterator[Candidate]:
     """The best candidates of a run that reach a confidence, each location of a word once."""
-    seen = set()
+    locations = set()
     for candidate, value in zip(store.candidates(rank=1), judged.asked, strict=True):
         location = (candidate.video, candidate.word, candidate.time)
-        if value >= confidence and location not in seen:
-            seen.add(location)
+        if value >= confidence and location not in locations:
+            locations.add(location)
             yield candidate
 
 

@@ -191,8 +191,10 @@ def mouthings(store: Store, threshold: float, corpus: Corpus, word_threshold: fl
     """
     candidates = list(spottings(store, threshold))
     train = {video.id for video in corpus.in_split("train")}
-    sure = {one.word for one in candidates if one.video in train and one.score >= word_threshold}
-    return [one for one in candidates if one.word in sure]
+    sure = {
+        candidate.word for candidate in candidates if candidate.video in train and candidate.score >= word_threshold
+    }
+    return [candidate for candidate in candidates if candidate.word in sure]
 
 
 def media_of(corpus: Corpus) -> dict[str, str]:
@@ -303,12 +305,12 @@ class _CorpusRun:
             raise StoreError(f"the store in {self.job.out} is damaged: its pool of negatives ({error})") from error
 
     def finish(
-        self, asked: frozenset[str], key: ResultKey, work: Callable[[VideoUnit], Findings], matched: _Matched
+        self, words: frozenset[str], key: ResultKey, work: Callable[[VideoUnit], Findings], matched: _Matched
     ) -> None:
         """Look for what is not stored yet.
 
         Args:
-            asked: the words that are looked for.
+            words: the words that are looked for.
             key: what all results follow from.
             work: searches one video; done by the workers.
             matched: by video; emptied.
@@ -318,7 +320,7 @@ class _CorpusRun:
         digests = self._digest(list(matched))
         report = self.report
         with self.stages("videos") as progress:
-            for unit, findings in self.engine.run(work, self._units(digests, matched, asked, key)):
+            for unit, findings in self.engine.run(work, self._units(digests, matched, words, key)):
                 if isinstance(findings, Failure):
                     raise_if_fatal(findings)
                     self._fail(unit.video, findings.message)
@@ -346,14 +348,14 @@ class _CorpusRun:
         return digests
 
     def _units(
-        self, digests: Mapping[Footage, str], matched: _Matched, asked: frozenset[str], key: ResultKey
+        self, digests: Mapping[Footage, str], matched: _Matched, words: frozenset[str], key: ResultKey
     ) -> Iterator[VideoUnit]:
         """Units of work that are left, video by video, each made when a worker is free for it."""
         for footage, digest in digests.items():
             every = find_mentions(matched.pop(footage), self.options.padding, key.pool, decoys=self.options.decoys)
-            mentions = {word: of_word for word, of_word in every.items() if word in asked}
+            mentions = {word: of_word for word, of_word in every.items() if word in words}
             stored = {word: result for (_, word), result in self.store.keys(video=footage.video).items()}
-            gone = sorted(word for word in stored if word in asked and word not in mentions)
+            gone = sorted(word for word in stored if word in words and word not in mentions)
             if gone:
                 self.store.forget(footage.video, gone)
             unit = plan_unit(footage, digest, mentions, key, stored)
@@ -404,21 +406,21 @@ class _DictionaryRun(_CorpusRun):
     def go(self) -> None:
         """Do everything."""
         matcher = WordMatcher(self.dictionary, self.options.language)
-        asked = frozenset(self.dictionary.select(self.job.words) if self.job.words else self.dictionary)
+        words = frozenset(self.dictionary.select(self.job.words) if self.job.words else self.dictionary)
         matched, mentioned = self.read(matcher)
-        if not mentioned & asked:
+        if not mentioned & words:
             raise DictionaryError(
-                f"no word of {self._source} ({len(asked):,} words) occurs in the subtitles of {self.corpus.folder} "
+                f"no word of {self._source} ({len(words):,} words) occurs in the subtitles of {self.corpus.folder} "
                 f"({len(matched):,} files). Is the language right? It is '{self.options.language}'"
             )
         pool = self._readable_pool()
-        gallery = self._embed_words(mentioned & asked | frozenset(pool))
+        gallery = self._embed_words(mentioned & words | frozenset(pool))
         pool = tuple(word for word in pool if word in gallery.words)
         settings = {SOURCE: LabelSource.DICTIONARY, "encoder": self.encoder.hash, **self.options.settings()}
-        synonyms = {word: self.dictionary.synonyms(word) for word in sorted(mentioned & asked)}
+        synonyms = {word: self.dictionary.synonyms(word) for word in sorted(mentioned & words)}
         key = ResultKey(settings, word_digests(gallery), pool, synonyms)
         context = replace(self._context(), gallery=self._write(gallery), pool=pool)
-        self.finish(asked, key, partial(annotate_unit, context), matched)
+        self.finish(words, key, partial(annotate_unit, context), matched)
 
     @property
     def _source(self) -> Path | None:
@@ -488,8 +490,8 @@ class _MouthingRun(_CorpusRun):
         finder, named = self._words()
         matched, mentioned = self.read(finder)
         stored = self.store.keys()
-        asked = mentioned | {word for _, word in stored} if named is None else named
-        queries = self._askable(mentioned & asked)
+        words = mentioned | {word for _, word in stored} if named is None else named
+        queries = self._askable(mentioned & words)
         if not queries:
             raise OptionsError(
                 f"no word that can be looked for on lips occurs in the subtitles of {self.corpus.folder} "
@@ -502,7 +504,7 @@ class _MouthingRun(_CorpusRun):
         settings = {SOURCE: LabelSource.MOUTHING, "mouthing": self.model.hash, **self.options.settings()}
         cache = cache_of(self.job.cache).resolve()
         context = WorkerContext(self.job.model, self.model.hash, cache, self.options, pool, self.job.device)
-        self.finish(asked, ResultKey(settings, digests, pool, alike), partial(mouth_unit, context), matched)
+        self.finish(words, ResultKey(settings, digests, pool, alike), partial(mouth_unit, context), matched)
 
     def _words(self) -> tuple[WordFinder, frozenset[str] | None]:
         """The matcher of words in subtitles, and the words that are asked for; None: all."""

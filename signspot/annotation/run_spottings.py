@@ -43,10 +43,12 @@ def merge(pairs: Iterable[tuple[SubtitleQuery, Candidate]], overlap: float) -> l
         other = at.get(pair[1].time)
         if other is None or _priority(*pair) < _priority(*other):
             at[pair[1].time] = pair
-    best_first = sorted((candidate for _, candidate in at.values()), key=lambda one: (-one.score, one.time))
+    best_first = sorted(
+        (candidate for _, candidate in at.values()), key=lambda candidate: (-candidate.score, candidate.time)
+    )
     if best_first[0].at is TimeMeaning.END:
-        return [best_first[index] for index in apart([one.time for one in best_first])]
-    starts, ends = (np.array([getattr(one, name) for one in best_first]) for name in ("start", "end"))
+        return [best_first[index] for index in apart([candidate.time for candidate in best_first])]
+    starts, ends = (np.array([getattr(candidate, name) for candidate in best_first]) for name in ("start", "end"))
     return [best_first[index] for index in suppress(*widened(starts, ends), overlap)]
 
 

@@ -129,13 +129,13 @@ class Database:
 
         return self._retrying(transact, self.timeout if timeout is None else timeout)
 
-    def rows(self, wanted: Executable, portion: int) -> Generator[RowMapping, None, None]:
+    def rows(self, statement: Executable, portion: int) -> Generator[RowMapping, None, None]:
         """Rows of a query, fetched a portion at a time."""
 
         def ask() -> tuple[Connection, MappingResult]:
             connection = self._engine.connect()
             try:
-                return connection, connection.execution_options(yield_per=portion).execute(wanted).mappings()
+                return connection, connection.execution_options(yield_per=portion).execute(statement).mappings()
             except BaseException:
                 connection.close()
                 raise
@@ -190,8 +190,8 @@ class Database:
             else:
                 _vacuum_postgres(borrowed.driver_connection, tables)
         except Exception as error:  # of the driver, whichever it is
-            said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise StoreError(f"{self.name}: rows are deleted, but not wiped from its files yet ({said}).") from error
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise StoreError(f"{self.name}: rows are deleted, but not wiped from its files yet ({reason}).") from error
         finally:
             borrowed.invalidate()
 
@@ -266,18 +266,18 @@ def _damaged(error: Exception, name: str) -> StoreError:
 
 def explain(error: DBAPIError, name: str) -> SignspotError:
     """Say in one line what is wrong with a database."""
-    said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     kind = str(getattr(error.orig, "sqlite_errorname", "") or "")
     code = str(getattr(error.orig, "sqlstate", "") or "")
     if kind.startswith("SQLITE_FULL") or code.startswith(_FULL):
         return OutputError(f"cannot write {name}: the disk is full. Free some space and run again: nothing is lost.")
     if kind.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or code == "42501":
-        return OutputError(f"cannot write {name}: {said}. Choose a place that you may write to.")
+        return OutputError(f"cannot write {name}: {reason}. Choose a place that you may write to.")
     if kind.startswith("SQLITE_IOERR"):
-        return OutputError(f"cannot write {name}: {said}. Is the disk full or gone? Run again: nothing is lost.")
+        return OutputError(f"cannot write {name}: {reason}. Is the disk full or gone? Run again: nothing is lost.")
     if kind.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return StoreError(f"{name} is not a store of annotations, or it is damaged ({said}).")
-    return StoreError(f"the database {name} cannot be used: {said}. Run again when it can: nothing is lost.")
+        return StoreError(f"{name} is not a store of annotations, or it is damaged ({reason}).")
+    return StoreError(f"the database {name} cannot be used: {reason}. Run again when it can: nothing is lost.")
 
 
 VERSION = 5
@@ -385,11 +385,11 @@ class Store:
         same = [query.c[name] == candidate.c[name] for name in ("video", "subtitle", "word")]
         columns = [column.label(f"query_{column.name}") for column in query.c]
         joined = select(candidate, *columns).join(query, same[0] & same[1] & same[2])
-        wanted = _up_to(rank, joined.where(candidate.c.score >= threshold))
-        with closing(self._select(_ordered(wanted, candidate))) as rows:
+        statement = _up_to(rank, joined.where(candidate.c.score >= threshold))
+        with closing(self._select(_ordered(statement, candidate))) as rows:
             for row in rows:
-                asked = {field.name: row[f"query_{field.name}"] for field in fields(SubtitleQuery)}
-                yield self._make(_query, asked), self._make(_candidate, row)
+                values = {field.name: row[f"query_{field.name}"] for field in fields(SubtitleQuery)}
+                yield self._make(_query, values), self._make(_candidate, row)
 
     def videos(self) -> list[VideoRecord]:
         """Every video that was tried, by name."""
@@ -397,8 +397,8 @@ class Store:
 
     def keys(self, *, video: str | None = None) -> dict[tuple[str, str], str]:
         """(video, word) → the key of the finished result, of all videos or of one."""
-        wanted = _ordered(select(DONE), DONE, video)
-        return {(row["video"], row["word"]): row["key"] for row in self._select(wanted)}
+        statement = _ordered(select(DONE), DONE, video)
+        return {(row["video"], row["word"]): row["key"] for row in self._select(statement)}
 
     def settings(self) -> dict[str, str]:
         """Settings that all results of this store have in common; empty before the first run."""
@@ -470,8 +470,8 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _made(self, make: Callable[[Mapping[str, Any]], Made], wanted: "Select[Any]") -> Iterator[Made]:
-        with closing(self._select(wanted)) as rows:  # at once: an open connection holds SQLite's lock
+    def _made(self, make: Callable[[Mapping[str, Any]], Made], statement: "Select[Any]") -> Iterator[Made]:
+        with closing(self._select(statement)) as rows:  # at once: an open connection holds SQLite's lock
             for row in rows:
                 yield self._make(make, row)
 
@@ -482,9 +482,9 @@ class Store:
         except FormatError as error:
             raise StoreError(f"{self._database.name} is damaged: {error}") from error
 
-    def _select(self, wanted: "Select[Any]") -> Generator[RowMapping, None, None]:
+    def _select(self, statement: "Select[Any]") -> Generator[RowMapping, None, None]:
         """Rows, a portion at a time."""
-        return self._database.rows(wanted, _ROWS)
+        return self._database.rows(statement, _ROWS)
 
 
 def dump(store: Store) -> Iterator[str]:
@@ -493,13 +493,13 @@ def dump(store: Store) -> Iterator[str]:
         yield json.dumps({type(record).__name__: _row(record)}, ensure_ascii=False, sort_keys=True)
 
 
-def _up_to(rank: int | None, wanted: "Select[Any]") -> "Select[Any]":
-    return wanted if rank is None else wanted.where(CANDIDATES.c.rank <= rank)
+def _up_to(rank: int | None, statement: "Select[Any]") -> "Select[Any]":
+    return statement if rank is None else statement.where(CANDIDATES.c.rank <= rank)
 
 
-def _ordered(wanted: "Select[Any]", table: Table, video: str | None = None) -> "Select[Any]":
-    wanted = wanted if video is None else wanted.where(table.c.video == video)
-    return wanted.order_by(*table.primary_key.columns)
+def _ordered(statement: "Select[Any]", table: Table, video: str | None = None) -> "Select[Any]":
+    statement = statement if video is None else statement.where(table.c.video == video)
+    return statement.order_by(*table.primary_key.columns)
 
 
 def _row(record: SubtitleQuery | Candidate | VideoRecord) -> dict[str, Any]:

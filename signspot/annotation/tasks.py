@@ -49,7 +49,7 @@ class WorkerContext(Generic[Options]):
     gallery: Path | None = None  # file of exemplars
 
 
-def _prepare_worker(name: str, own: str, wanted: str) -> None:
+def _prepare_worker(name: str, digest: str, expected: str) -> None:
     """Use one core, and see that the model is that of the run.
 
     Raises:
@@ -58,10 +58,10 @@ def _prepare_worker(name: str, own: str, wanted: str) -> None:
     import torch
 
     torch.set_num_threads(1)  # each worker has one core; and how sums are split decides their last digits
-    if own != wanted:
+    if digest != expected:
         raise EncoderMismatchError(
-            f"this worker's '{name}' is {own}, not {wanted}. Install the same signspot on all machines, and give the "
-            "same file."
+            f"this worker's '{name}' is {digest}, not {expected}. Install the same signspot on all machines, and give "
+            "the same file."
         )
 
 
@@ -108,24 +108,30 @@ class WordSearcher:
             spottings = [candidate.as_spotting() for candidate in candidates]
             scores = iter(self._spotter.with_recurrence(self._track, spottings, windows, self._gallery))
             for number in numbers:
-                query, own = answers[number]
-                answers[number] = query, self._ranked([replace(one, score=rounded(next(scores))) for one in own])
+                query, of_query = answers[number]
+                answers[number] = (
+                    query,
+                    self._ranked([replace(candidate, score=rounded(next(scores))) for candidate in of_query]),
+                )
         yield from answers
 
     def _ranked(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """The best candidates of a query, by their scores."""
         assert self._options.keep is not None, "settled before the run"
         keep = self._options.keep
-        best = sorted((one for one in candidates if one.score >= keep), key=lambda one: (-one.score, one.time))
-        return [replace(one, rank=rank) for rank, one in enumerate(best[: self._options.peaks], 1)]
+        best = sorted(
+            (candidate for candidate in candidates if candidate.score >= keep),
+            key=lambda candidate: (-candidate.score, candidate.time),
+        )
+        return [replace(candidate, rank=rank) for rank, candidate in enumerate(best[: self._options.peaks], 1)]
 
     def _search(self, unit: VideoUnit) -> Answers:
         """As `search`, by exemplars alone."""
-        for asked in by_subtitle(unit):
-            window = window_of(asked[0][1], self._options.padding, self.video)
-            gallery = self._gallery.of_words([word for word, _ in asked])
+        for mentions in by_subtitle(unit):
+            window = window_of(mentions[0][1], self._options.padding, self.video)
+            gallery = self._gallery.of_words([word for word, _ in mentions])
             counts = {word: len(set(gallery.rows[rows].tolist())) for word, rows in gallery.words.items()}
-            queries = [Query(unit.video, word, mention, window, counts[word]) for word, mention in asked]
+            queries = [Query(unit.video, word, mention, window, counts[word]) for word, mention in mentions]
             if window.start >= window.end:
                 yield from ((query.answered(None), []) for query in queries)
                 continue
@@ -281,7 +287,7 @@ def against(chance: Sequence[float], score: float) -> Chance:
         "negatives": len(chance),
         "negative_best": rounded(max(chance)) if chance else None,
         "negative_mean": rounded(np.mean(chance)) if chance else None,
-        "negatives_above": sum(one >= score for one in chance),
+        "negatives_above": sum(negative >= score for negative in chance),
     }
 
 
@@ -321,10 +327,10 @@ class LipSearcher:
 
     def search(self, unit: VideoUnit) -> Answers:
         """All queries of a unit, in order of subtitle and word, each with its candidates, the best first."""
-        for asked in by_subtitle(unit):
-            window = window_of(asked[0][1], self._options.padding, self._video)
+        for mentions in by_subtitle(unit):
+            window = window_of(mentions[0][1], self._options.padding, self._video)
             part = self._lips.between(window.start, window.end)
-            queries = [Query(unit.video, word, mention, window, 0) for word, mention in asked]
+            queries = [Query(unit.video, word, mention, window, 0) for word, mention in mentions]
             if len(part) < SHORTEST:
                 yield from ((query.answered(None), []) for query in queries)
                 continue
@@ -380,9 +386,9 @@ def _around(curves: Curves, words: Sequence[str], step: int) -> list[float]:
 
 
 @lru_cache(maxsize=1)
-def _lip_spotter(name: str | None, wanted: str, device: str) -> MouthingSpotter:
+def _lip_spotter(name: str | None, expected: str, device: str) -> MouthingSpotter:
     model = load_mouthing(name)
-    _prepare_worker(model.name, model.hash, wanted)
+    _prepare_worker(model.name, model.hash, expected)
     model.network.to(find_device(device))
     return MouthingSpotter(model)
 
@@ -442,8 +448,14 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
     for word in gallery.words:
         part = gallery.of_words([word])
         exemplars = [
-            [one.id, one.variant, one.licence, one.consent, *([one.cut_from, _span(one)] if one.cut_from else [])]
-            for one in part.exemplars
+            [
+                exemplar.id,
+                exemplar.variant,
+                exemplar.licence,
+                exemplar.consent,
+                *([exemplar.cut_from, _span(exemplar)] if exemplar.cut_from else []),
+            ]
+            for exemplar in part.exemplars
         ]
         digest = hashlib.sha256(json.dumps([word, exemplars, part.rows.tolist(), part.mirrored.tolist()]).encode())
         for array in (part.embeddings, part.codes):
@@ -468,7 +480,9 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
         "mirrored": gallery.mirrored,
     }
     arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
-    exemplars = json.dumps([[*(getattr(one, name) for name in _SHOWN), _span(one)] for one in gallery.exemplars])
+    exemplars = json.dumps(
+        [[*(getattr(exemplar, name) for name in _SHOWN), _span(exemplar)] for exemplar in gallery.exemplars]
+    )
     write_arrays(path, _KIND, arrays, {"exemplars": exemplars})
     return path
 
@@ -499,9 +513,9 @@ def read_gallery(path: Path) -> Gallery:
 
 
 @lru_cache(maxsize=1)
-def _sign_spotter(name: str | None, wanted: str, device: str, cache: Path | None) -> Spotter:
+def _sign_spotter(name: str | None, expected: str, device: str, cache: Path | None) -> Spotter:
     encoder = load_encoder(name, device=device)
-    _prepare_worker(encoder.name, encoder.hash, wanted)
+    _prepare_worker(encoder.name, encoder.hash, expected)
     return Spotter(encoder, cache)
 
 

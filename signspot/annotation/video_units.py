@@ -41,7 +41,7 @@ class SubtitleMention:
 
     def values(self) -> list[object]:
         """All of it, in order, for a digest."""
-        return [getattr(self, one.name) for one in fields(self)]
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,9 @@ def find_mentions(
     around = _nearby(subtitles, present, padding)
     mentions: dict[str, list[SubtitleMention]] = {}
     storable = (subtitle.text.replace("\0", "\ufffd") for subtitle in subtitles)  # no database holds a NUL
-    asked = list(zip(storable, matched.matches, strict=True))
-    asked = rotated(asked) if decoys else asked
-    for number, (subtitle, (text, matches), nearby) in enumerate(zip(subtitles, asked, around, strict=True)):
+    texts = list(zip(storable, matched.matches, strict=True))
+    texts = rotated(texts) if decoys else texts
+    for number, (subtitle, (text, matches), nearby) in enumerate(zip(subtitles, texts, around, strict=True)):
         counts = Counter(match.word for match in matches)
         for match in matches:
             count = counts.pop(match.word, 0)

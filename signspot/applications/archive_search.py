@@ -126,12 +126,12 @@ def nearest_windows(
         threads: that share the work; none waits for another between two blocks.
         indices: of the matrices, all along the same axes; the result is the same without them.
     """
-    asked = np.ascontiguousarray(queries, np.float32)
+    vectors = np.ascontiguousarray(queries, np.float32)
     candidates = Candidates([], [], [])
     with _shared_work(threads) as share:
         search = _WindowSearch(matrices, indices if indices is not None else [None] * len(matrices), share)
-        for first in range(0, len(asked), _QUERIES):
-            for similarity, numbers, rows in search.best(asked[first : first + _QUERIES], top):
+        for first in range(0, len(vectors), _QUERIES):
+            for similarity, numbers, rows in search.best(vectors[first : first + _QUERIES], top):
                 candidates.similarity.append(similarity)
                 candidates.matrix.append(numbers)
                 candidates.row.append(rows)

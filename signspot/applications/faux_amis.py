@@ -88,11 +88,11 @@ def find_faux_amis(
             raise DictionaryError(
                 f"'{word}' is in the second dictionary only. Name the dictionaries the other way round"
             )
-    wanted = first.select(chosen.words) if chosen.words else first
-    total = len(wanted.exemplars) + len(second.exemplars)
+    searched = first.select(chosen.words) if chosen.words else first
+    total = len(searched.exemplars) + len(second.exemplars)
     galleries = (
-        spotter.gallery(wanted, progress=lambda done, _: progress(done, total)),
-        spotter.gallery(second, progress=lambda done, _: progress(len(wanted.exemplars) + done, total)),
+        spotter.gallery(searched, progress=lambda done, _: progress(done, total)),
+        spotter.gallery(second, progress=lambda done, _: progress(len(searched.exemplars) + done, total)),
     )
     return compare_galleries(spotter, *galleries, chosen)
 
@@ -108,13 +108,13 @@ def compare_galleries(spotter: Spotter, first: Gallery, second: Gallery, options
     costs = np.array([[between[np.ix_(row, column)].min() for column in columns] for row in rows], np.float32)
     costs /= float(np.median(costs)) if costs.size > 3 else 1.0
     pairs = []
-    for one, two in zip(range(len(rows)), costs.argmin(axis=1).tolist(), strict=True):
-        if costs[one, two] <= options.same and costs[:, two].argmin() == one:
-            block = between[np.ix_(rows[one], columns[two])]
+    for row, column in zip(range(len(rows)), costs.argmin(axis=1).tolist(), strict=True):
+        if costs[row, column] <= options.same and costs[:, column].argmin() == row:
+            block = between[np.ix_(rows[row], columns[column])]
             cell = np.unravel_index(int(block.argmin()), block.shape)
-            mine, theirs = first.exemplars[rows[one][cell[0]]], second.exemplars[columns[two][cell[1]]]
+            mine, theirs = first.exemplars[rows[row][cell[0]]], second.exemplars[columns[column][cell[1]]]
             meaning: Meaning = "same" if _translates(mine.word, theirs.word, options.translations) else "other"
-            pairs.append(Friends(mine, theirs, float(costs[one, two]), meaning))
+            pairs.append(Friends(mine, theirs, float(costs[row, column]), meaning))
     pairs.sort(key=lambda pair: pair.cost)
     second_words = {normalise_word(word) for word in words[1]}
     shared = sum(normalise_word(options.translations.get(word, word)) in second_words for word in words[0])
@@ -125,8 +125,8 @@ def _places(gallery: Gallery, word: str) -> NDArray[np.int64]:
     return np.unique(gallery.rows[gallery.words[word]])
 
 
-def _translates(one: str, other: str, translations: Mapping[str, str]) -> bool:
-    return normalise_word(translations.get(one, one)) == normalise_word(other)
+def _translates(word: str, translation: str, translations: Mapping[str, str]) -> bool:
+    return normalise_word(translations.get(word, word)) == normalise_word(translation)
 
 
 def read_translations(path: str | Path, first: Dictionary, second: Dictionary) -> dict[str, str]:

@@ -424,12 +424,12 @@ class MeasuredDifference:
 def measure_sign(clip: DescribedSign, exemplars: Sequence[DescribedSign]) -> dict[str, MeasuredDifference]:
     """All measures of a sign and exemplars of its word, one variant, the nearest first."""
     compared = [compare(clip, exemplar) for exemplar in exemplars]
-    among = [compare(one, other) for number, one in enumerate(exemplars) for other in exemplars[:number]]
+    among = [compare(exemplar, other) for number, exemplar in enumerate(exemplars) for other in exemplars[:number]]
     measured: dict[str, MeasuredDifference] = {}
     for name in error_classifier().measures:
-        differences = [exemplar[name] for exemplar in compared if name in exemplar]
+        differences = [measures[name] for measures in compared if name in measures]
         if differences:
-            pairs = tuple(exemplar[name].value for exemplar in among if name in exemplar)
+            pairs = tuple(measures[name].value for measures in among if name in measures)
             measured[name] = MeasuredDifference(
                 float(np.median([exemplar.value for exemplar in differences])), pairs, differences[0]
             )

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from signspot.applications.sign_comparison import read_sign, read_signs
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import SignPlace, Source
+from signspot.embedding.inputs import SignLocation, Source
 from signspot.landmarks.features import mirror_features
 from signspot.plots.curves import COLOURS, label
 from signspot.plots.plot import DOTS_PER_INCH, lettering
@@ -49,7 +49,7 @@ def identify_sign(
     signs = read_signs(spotter, (by_id[match.exemplar] for match in matches))
     mirrored = {match.exemplar for match in matches if match.mirrored}
     as_matched = {name: mirror_features(frames) if name in mirrored else frames for name, frames in signs.items()}
-    return Identification(Path(SignPlace(clip).name).stem, matches, sign, as_matched)
+    return Identification(Path(SignLocation(clip).name).stem, matches, sign, as_matched)
 
 
 _MOST_ROWS = 6

@@ -199,20 +199,20 @@ class Loop:
     def _mouthings(self, stage: Stage) -> Outcome:
         """Labels M: given ones, or those on the lips."""
         how = self.options.labels
-        given = [label for label in self.corpus.labels() if label.source is not LabelSource.DICTIONARY]
+        labels = [label for label in self.corpus.labels() if label.source is not LabelSource.DICTIONARY]
         if how == "none":
             return {"message": "none, as asked for", "count": 0}
-        if how == "given" and not given:
+        if how == "given" and not labels:
             return {"message": f"none: {self.folder / 'labels'} holds no label of a video of the corpus", "count": 0}
-        if given and how != "lips":
-            return self._keep("M", given, _GIVEN)
+        if labels and how != "lips":
+            return self._keep("M", labels, _GIVEN)
         store = self.out / f"mouthings-{self.options.language}"
         job = MouthingJob(self.corpus, store, dictionary=self.signs)
         try:
             report = annotate_mouthings(job, RunOptions(language=self.options.language), self.engine(), stage)
         except (OptionsError, FormatError) as error:
             return {"message": _none(error), "count": 0, "failed": True}
-        return self._keep("M", [one.as_label() for one in report.spottings], _LIPS, _unseen(report))
+        return self._keep("M", [candidate.as_label() for candidate in report.spottings], _LIPS, _unseen(report))
 
     def _adapt(self, stage: Stage) -> Outcome:
         spotter = self.spotter
@@ -245,7 +245,7 @@ class Loop:
             report = annotate(job, AnnotateOptions(language=self.options.language), self.engine(), stage)
         except (DictionaryError, FormatError) as error:
             return {"message": _none(error), "count": 0, "failed": True}
-        labels = [one.as_label() for one in report.spottings]
+        labels = [candidate.as_label() for candidate in report.spottings]
         return self._keep("D", labels, _DICTIONARY, f" at a score of {report.threshold:g} or more{_unseen(report)}")
 
     def _recognisers(self, labels: Mapping[str, list[Label]], digests: Mapping[str, str], stage: Stage) -> None:
@@ -280,7 +280,7 @@ class Loop:
                     folder,
                     labels=labels,
                     exemplars=self.signs.exemplars,
-                    asked=self.asked,
+                    tested_words=self.asked,
                     stage=stage,
                     device=self.options.device,
                 )
@@ -406,8 +406,8 @@ def write_loop_report(result: LoopResult, corpus: Corpus, path: str | Path) -> P
             yield heading(f"The surest labels {_DICTIONARY}")
             yield clips(_examples([spotted[index] for index in order], corpus))
             return
-        for title, wanted in (("that are right", True), ("that are wrong", False)):
-            chosen = [spotted[index] for index in order if right[index] is wanted]
+        for title, correct in (("that are right", True), ("that are wrong", False)):
+            chosen = [spotted[index] for index in order if right[index] is correct]
             yield heading(f"The surest labels {_DICTIONARY} {title}")
             yield clips(_examples(chosen, corpus)) if chosen else paragraph("There are none.")
 
@@ -459,8 +459,8 @@ def _scores(result: LoopResult) -> Iterator[tuple[str, ...]]:
     for name in SOURCES:
         for score in result.outcome(f"recogniser {name}").get("scores", ()):
             low, high = score["interval"]
-            one, five = score["instance"]
-            cells = (f"{one:.3f}", f"{five:.3f}", f"{score['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")
+            top_1, top_5 = score["instance"]
+            cells = (f"{top_1:.3f}", f"{top_5:.3f}", f"{score['classes'][0]:.3f}", f"{low:.3f} to {high:.3f}")
             yield (result.origin(name), score["tested"], f"{score['clips']:,}", *cells)
 
 
@@ -507,8 +507,8 @@ def draw_words(labels: Mapping[str, Sequence[Label]]) -> Figure:
 def draw_right(labels: Sequence[Label], right: Sequence[bool]) -> Figure:
     """Labels of the words that have most: those that are right, and those that are not."""
     parts = {
-        name: (colour, Counter(label.word for label, fits in zip(labels, right, strict=True) if fits is wanted))
-        for name, colour, wanted in (("right", _RIGHT, True), ("wrong", _WRONG, False))
+        name: (colour, Counter(label.word for label, fits in zip(labels, right, strict=True) if fits is correct))
+        for name, colour, correct in (("right", _RIGHT, True), ("wrong", _WRONG, False))
     }
     return _bars(parts)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import SignPlace, Source, landmarks_of, sign_in_context
+from signspot.embedding.inputs import SignLocation, Source, landmarks_of, sign_in_context
 from signspot.errors import SignspotError
 from signspot.io.html_fragments import image_address
 from signspot.landmarks.features import mirror_features
@@ -46,7 +46,7 @@ def read_sign(
         assert source.path is not None, "an exemplar without a file cannot be drawn"
         return read_sign(spotter, source.path, source.segment, mirror=mirror)
     landmarks = landmarks_of(source, spotter.cache / "landmarks" if spotter.cache else None)
-    check_signing(landmarks, SignPlace(source).name)
+    check_signing(landmarks, SignLocation(source).name)
     frames, first, last = sign_in_context(landmarks, FPS, segment)
     sign = frames[first : last + 1]
     return mirror_features(sign) if mirror else sign
@@ -96,9 +96,9 @@ def write_exemplar_page(spotter: Spotter, exemplars: Sequence[Exemplar], path: s
         for word in dict.fromkeys(exemplar.word for exemplar in exemplars):
             of_word = [exemplar for exemplar in exemplars if exemplar.word == word]
             yield heading(f"{word}: {len(of_word)}")
-            shown = [sign_clip(spotter, exemplar, exemplar.id) for exemplar in of_word]
-            yield clips(shown)
-            hidden = [exemplar.id for exemplar, clip in zip(of_word, shown, strict=True) if clip is None]
+            clips_of_word = [sign_clip(spotter, exemplar, exemplar.id) for exemplar in of_word]
+            yield clips(clips_of_word)
+            hidden = [exemplar.id for exemplar, clip in zip(of_word, clips_of_word, strict=True) if clip is None]
             if hidden:
                 yield paragraph(f"Not shown, because there is no video: {', '.join(hidden)}", faint=True)
 

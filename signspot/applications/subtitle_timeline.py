@@ -150,7 +150,7 @@ def _place(mentioned: Sequence[SubtitleWord], spottings: Sequence[Spotting]) -> 
     """Give every mention the best spotting of its word near its subtitle, the best spottings first, each only once."""
     free = dict(enumerate(mentioned))
     placed = list(mentioned)
-    for spotting in sorted(spottings, key=lambda one: -one.score):
+    for spotting in sorted(spottings, key=lambda spotting: -spotting.score):
         near = [
             (abs(word.where.middle - spotting.time), number)
             for number, word in free.items()
@@ -235,7 +235,7 @@ def write_timeline_page(
     result = replace(timeline.result, spottings=tuple(timeline.spottings))
     view = replace(view_of(result, pixels=pixels), subtitles=timeline.subtitles)
     rows, previous = [], ""
-    for mention in sorted(timeline.mentions, key=lambda one: (one.word, one.mention.start)):
+    for mention in sorted(timeline.mentions, key=lambda mention: (mention.word, mention.mention.start)):
         spotting = mention.spotting
         rows.append(
             (

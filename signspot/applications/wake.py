@@ -409,11 +409,11 @@ class WakeStream:
         """Code the frames up to number `ready` of the stream, and go on with the alignment."""
         fresh = min(ready - self._done, len(self._buffer) - self._reach)
         frames = features(concatenate(self._buffer))
-        wanted = frames[max(0, len(frames) - fresh - 2 * self._reach) :]
-        missing = fresh + 2 * self._reach - len(wanted)
-        wanted = np.pad(wanted, ((max(0, missing), 0), (0, 0), (0, 0)), mode="edge")
+        recent = frames[max(0, len(frames) - fresh - 2 * self._reach) :]
+        missing = fresh + 2 * self._reach - len(recent)
+        recent = np.pad(recent, ((max(0, missing), 0), (0, 0), (0, 0)), mode="edge")
         with torch.inference_mode():
-            codes = self.encoder.module.frame_codes(on_device(self.encoder, wanted), "continuous").cpu().numpy()
+            codes = self.encoder.module.frame_codes(on_device(self.encoder, recent), "continuous").cpu().numpy()
         newest = float(self._buffer[-1].times[0]) - self._reach / self._fps
         times = [newest - (len(codes) - 1 - number) / self._fps for number in range(len(codes))]
         peaks = [self._detector.step(code, time) for code, time in zip(codes, times, strict=True)]

@@ -102,10 +102,12 @@ def annotate(
 
     _refuse_options_of_other_sources(context, source)
     outputs = _claim_results([corpus, dictionary, confirmed, words_from, encoder, model], export or [], labels)
-    wanted = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
+    chosen_words = (*(words or ()), *(read_word_list(words_from) if words_from else ()))
     workforce = make_engine(engine, workers, address)
     if source is SourceName.MOUTHING:
-        mouthing = run.MouthingJob(corpus, out, wanted, dictionary, database, model, cache, device=settings().device)
+        mouthing = run.MouthingJob(
+            corpus, out, chosen_words, dictionary, database, model, cache, device=settings().device
+        )
         mouthing = mouthing if threshold is None else replace(mouthing, threshold=threshold)
         mouthing = mouthing if word_threshold is None else replace(mouthing, word_threshold=word_threshold)
         shared = RunOptions(**{field.name: getattr(options, field.name) for field in fields(RunOptions)})
@@ -114,7 +116,7 @@ def annotate(
         if dictionary is None:
             raise OptionsError("signs are found by examples: give a --dictionary, or use --source mouthing")
         signs = dictionary if confirmed is None else _with_confirmed(dictionary, confirmed)
-        job = run.AnnotationJob(corpus, signs, out, wanted, database, encoder, cache, threshold, best)
+        job = run.AnnotationJob(corpus, signs, out, chosen_words, database, encoder, cache, threshold, best)
         report = run.annotate(replace(job, device=settings().device), options, workforce, bar)
     with outputs:
         _write_results(report, outputs, export or [], labels)
@@ -186,12 +188,15 @@ def _write_results(report: "RunReport", outputs: "Outputs", export: list[Path], 
 
     media, rights = media_of(report.corpus), rights_of(report.corpus)
     for path in export:
-        spottings = [one.as_spotting(media.get(one.video), rights.get(one.video)) for one in report.spottings]
+        spottings = [
+            candidate.as_spotting(media.get(candidate.video), rights.get(candidate.video))
+            for candidate in report.spottings
+        ]
         for target in output_paths(path, (spotting.video for spotting in spottings)):
             if target != path:  # claimed before the run
                 outputs.claim(target)
         for written in write(spottings, path):
             log(f"wrote {written}")
     if labels:
-        write_records((one.as_label(rights.get(one.video)) for one in report.spottings), labels)
+        write_records((candidate.as_label(rights.get(candidate.video)) for candidate in report.spottings), labels)
         log(f"wrote {labels}")

@@ -43,7 +43,7 @@ def annotate_report(
     from signspot.formats.formats import write
 
     try:
-        wanted = tuple(float(value) for value in thresholds.split(",") if value.strip())
+        levels = tuple(float(value) for value in thresholds.split(",") if value.strip())
     except ValueError:
         raise OptionsError(
             f"thresholds are numbers separated by commas, such as 0.9,0.95; got '{thresholds}'"
@@ -64,7 +64,7 @@ def annotate_report(
         if mouthings is not None:
             with open_store(mouthings) as mouthed:
                 lips = mouthing_labels(mouthed, CONFIDENCE)
-        report = report_yield(store, out, footage, by_chance, wanted, lips)
+        report = report_yield(store, out, footage, by_chance, levels, lips)
         if spottings is not None and report.judged is not None:
             chosen = list(marked(accepted(store, report.judged, confidence), lips or [], media, rights))
             written = write(chosen, spottings, videos=videos)

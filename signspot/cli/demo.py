@@ -107,7 +107,7 @@ def _record_all(camera: str, frames: "Iterator[Frame]", dictionary: Path, senten
     _record_take(camera, frames, sentence, (f"a sentence with '{words[0]}' and '{words[1]}'", _SENTENCE), cache)
 
 
-def _record_take(camera: str, frames: "Iterator[Frame]", path: Path, what: tuple[str, float], cache: Path) -> None:
+def _record_take(camera: str, frames: "Iterator[Frame]", path: Path, sign: tuple[str, float], cache: Path) -> None:
     """Record a take, again if no signing is seen in it.
 
     Raises:
@@ -118,7 +118,7 @@ def _record_take(camera: str, frames: "Iterator[Frame]", path: Path, what: tuple
     from signspot.landmarks.video_estimation import estimate_landmarks
     from signspot.video.camera import is_camera, record, skip
 
-    name, seconds = what
+    name, seconds = sign
     for attempt in range(1, _ATTEMPTS + 1):
         ask = f"Sign {name}. Press Enter; recording begins {_COUNTDOWN:g} s later and takes {seconds:g} s"
         typer.prompt(ask, "", show_default=False, err=True)

@@ -89,7 +89,7 @@ app.command("mouthing")(mouthing)
 
 @app.command("one-shot")
 def one_shot_verb(
-    places: Annotated[
+    folders: Annotated[
         list[Path],
         typer.Argument(
             metavar="FOLDER...", help="Isolated signs: imported LSA64 or WLASL, WORD/SIGNER.mp4 or .pose, or a table."
@@ -114,9 +114,9 @@ def one_shot_verb(
     from signspot.spotting.spot_options import SpotOptions
     from signspot.spotting.spotter import load
 
-    open_outputs(*places)  # they are there
+    open_outputs(*folders)  # they are there
     rows = list[tuple[str, OneShotScores]]()
-    for folder in places:
+    for folder in folders:
         with bar("landmarks", "frames") as progress:
             clips = read_isolated(folder, progress)
         for name in encoder or shipped():
@@ -132,17 +132,17 @@ def one_shot_verb(
             ("signs", "encoder", "words", "queries", "R@1", "R@5", "R@10", "MRR", "median rank"),
             (
                 (
-                    *(place, f"{s.encoder} ({s.hash[:8]})", str(s.words), str(s.queries), str(s.recall_1)),
+                    *(folder, f"{s.encoder} ({s.hash[:8]})", str(s.words), str(s.queries), str(s.recall_1)),
                     *(str(s.recall_5), str(s.recall_10), str(s.mean_reciprocal_rank), f"{s.median_rank:g}"),
                 )
-                for place, s in rows
+                for folder, s in rows
             ),
         )
 
 
 @app.command("streams")
 def streams_verb(
-    places: Annotated[
+    folders: Annotated[
         list[Path],
         typer.Argument(metavar="FOLDER...", help="Isolated signs, as for one-shot, or a synthetic corpus."),
     ],
@@ -165,9 +165,9 @@ def streams_verb(
     from signspot.models.encoder import shipped
     from signspot.spotting.spotter import load
 
-    open_outputs(*places)  # they are there
+    open_outputs(*folders)  # they are there
     drawn, rows = StreamOptions(words=words, seed=seed), list[tuple[str, StreamScores]]()
-    for material in _materials(places, drawn, filmed=filmed):
+    for material in _materials(folders, drawn, filmed=filmed):
         for name in encoder or shipped():
             spotter = load(name, device=settings().device)
             with bar(f"{material.name}, {name}", "searches") as progress:
@@ -182,24 +182,24 @@ def streams_verb(
             ("streams", "encoder", "exemplars", "mAP", "localisation", "boundary", "precision", "recall", *rates),
             (
                 (
-                    *(place, s.encoder, str(s.exemplars), f"{s.mean_average_precision:.3f}", f"{s.localisation:.3f}"),
+                    *(name, s.encoder, str(s.exemplars), f"{s.mean_average_precision:.3f}", f"{s.localisation:.3f}"),
                     *(f"{s.boundary:.1f}", f"{s.precision:.3f}", f"{s.recall:.3f}"),
                     *(f"{alarms.counted:.1f}" for alarms in s.alarms),
                     *("" for _ in RATES if not s.alarms),
                 )
-                for place, s in rows
+                for name, s in rows
             ),
         )
 
 
-def _materials(places: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool) -> "Iterator[StreamMaterial]":
+def _materials(folders: "Sequence[Path]", drawn: "StreamOptions", *, filmed: bool) -> "Iterator[StreamMaterial]":
     """Streams and exemplars of every folder."""
     from signspot.corpus.corpus import open_corpus
     from signspot.corpus.isolated import read_isolated
     from signspot.evaluation.streams import material_of_clips, material_of_corpus
     from signspot.io.files import cache_folder
 
-    for folder in places:
+    for folder in folders:
         with bar(folder.name, "steps") as progress:
             if (folder / "corpus.json").is_file():
                 yield material_of_corpus(open_corpus(folder), filmed=filmed, cache=cache_folder(), progress=progress)

@@ -44,12 +44,14 @@ def faux_amis(
 
     with open_outputs(first, second, translations, encoder) as outputs:
         claim_outputs(outputs, plots=[("report", html)])
-        one, two = open_dictionary(first), open_dictionary(second)
-        meanings = read_translations(translations, one, two) if translations is not None else {}
+        first_dictionary, second_dictionary = open_dictionary(first), open_dictionary(second)
+        meanings = (
+            read_translations(translations, first_dictionary, second_dictionary) if translations is not None else {}
+        )
         options = FauxAmisOptions(SAME_FORM if same is None else same, tuple(word or ()), meanings)
         spotter = load_spotter(encoder)
         with bar("exemplars") as progress:
-            result = find_faux_amis(spotter, one, two, options, progress=progress)
+            result = find_faux_amis(spotter, first_dictionary, second_dictionary, options, progress=progress)
         if html is not None:
             names = folder_names(first.absolute(), second.absolute())
             log(f"wrote {write_faux_amis_page(spotter, result, html, names, pixels=settings().pixels)}")

@@ -49,14 +49,14 @@ def mouth(
     from signspot.mouthing.mouthing_spotter import MouthingSpotter, keep_vocabulary
     from signspot.mouthing.network import default_for, load_mouthing
 
-    asked = read_words(words, words_from)
+    chosen_words = read_words(words, words_from)
     text = find_subtitles(video, subtitles)
     with open_outputs(video, text, words_from, model) as outputs:
         claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
-        mouthings = search(spotter, video, text, asked, threshold, language)
+        mouthings = search(spotter, video, text, chosen_words, threshold, language)
         spotted = keep_vocabulary(mouthings or (), word_threshold)
         if mouthings and len(spotted) < len(mouthings):
             log(f"left out {count(len(mouthings) - len(spotted), 'peak')} of words that never reach {word_threshold:g}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used
     from signspot.applications.subtitle_timeline import Timeline
     from signspot.io.files import Outputs
     from signspot.plots.plot import PlotKind
-    from signspot.spotting.spotter import Spotter, What
+    from signspot.spotting.spotter import Signs, Spotter
     from signspot.spotting.track_search import SearchResult
     from signspot.types import Exemplar, Segment
 
@@ -94,8 +94,8 @@ def spot(
         results = read_mouthings(results, language) if mouthing else results
         spottings = [spotting for result in results for spotting in result.spottings]
         write_spottings(spottings, out, [result.track.video for result in results])
-        for result, wanted in zip(results, plots, strict=True):
-            draw(result, wanted, timeline)
+        for result, plots_of_video in zip(results, plots, strict=True):
+            draw(result, plots_of_video, timeline)
     rates = options.false_alarms_per_hour is not None
     print_spottings(spottings, as_json=json_lines, videos=len(results) > 1, rates=rates)
     if timeline is not None:
@@ -122,18 +122,18 @@ class Plots:
         return (("plot", self.plot), ("video", self.video), ("report", self.html))
 
 
-def plots_by_video(videos: Sequence[str], wanted: Plots) -> list[Plots]:
+def plots_by_video(videos: Sequence[str], plots: Plots) -> list[Plots]:
     """The plots of each video; of several, each carries the video's name, equal names with their folders."""
     from signspot.io.files import names_apart
 
     if len(videos) == 1:
-        return [wanted]
+        return [plots]
 
     def name(path: Path | None, video: Path) -> Path | None:
         return path and path.with_stem(f"{path.stem}-{'-'.join(video.parts)}")
 
     return [
-        replace(wanted, plot=name(wanted.plot, stem), video=name(wanted.video, stem), html=name(wanted.html, stem))
+        replace(plots, plot=name(plots.plot, stem), video=name(plots.video, stem), html=name(plots.html, stem))
         for stem in names_apart(videos, "")
     ]
 
@@ -150,8 +150,8 @@ def claim_results(
     from signspot.embedding.tracks import track_source
 
     names = [track_source(video) if Path(video).suffix == _TRACK else video for video in videos]
-    claim_outputs(outputs, out, (pair for wanted in plots for pair in wanted.by_kind()), names)
-    if any(wanted.video for wanted in plots):
+    claim_outputs(outputs, out, (pair for plots_of_video in plots for pair in plots_of_video.by_kind()), names)
+    if any(plots_of_video.video for plots_of_video in plots):
         from signspot.plots.curves import playable
 
         hidden = next((name for name in names if playable(name) is None), None)
@@ -220,7 +220,7 @@ def search_near(
         return find_words(spotter, video, lines, words, TimelineOptions(*near, options), progress)
 
 
-def with_further(signs: "What", further: "Sequence[Exemplar]") -> "list[Exemplar]":
+def with_further(signs: "Signs", further: "Sequence[Exemplar]") -> "list[Exemplar]":
     """The exemplars of words, and further ones of the same words."""
     from signspot.spotting.spotter import exemplars_of as listed
 
@@ -354,7 +354,7 @@ def _videos(path: str, dictionary: Path) -> Iterator[str]:
     yield from map(str, files)
 
 
-def exemplars_of(signs: Path, words: Sequence[str]) -> "What":
+def exemplars_of(signs: Path, words: Sequence[str]) -> "Signs":
     """The dictionary's words, or the one video as an exemplar of its own name."""
     from signspot.dictionary.open_dictionary import open_dictionary
     from signspot.types import Exemplar
@@ -382,38 +382,38 @@ def _nothing_found(results: "Sequence[SearchResult]") -> str:
     )
 
 
-def draw(result: "SearchResult", wanted: Plots, timeline: "Timeline | None" = None) -> None:
+def draw(result: "SearchResult", plots: Plots, timeline: "Timeline | None" = None) -> None:
     """Make the plots of one video that were asked for; of subtitles' words, on their timeline."""
-    if not (wanted.plot or wanted.video or wanted.html):
+    if not (plots.plot or plots.video or plots.html):
         return
     from signspot.plots.curves import view_of
 
-    view = view_of(result, pixels=wanted.pixels)
-    if wanted.plot and timeline is not None:
+    view = view_of(result, pixels=plots.pixels)
+    if plots.plot and timeline is not None:
         from signspot.applications.subtitle_timeline import draw_timeline
         from signspot.plots.plot import save_figure
         from signspot.types import Segment
 
         first = timeline.mentions[0].mention.start
-        log(f"wrote {save_figure(draw_timeline(timeline, Segment(first, first + 30.0)), wanted.plot)}")
-    elif wanted.plot:
+        log(f"wrote {save_figure(draw_timeline(timeline, Segment(first, first + 30.0)), plots.plot)}")
+    elif plots.plot:
         from signspot.plots.plot import plot
 
-        plot(view, wanted.plot)
-        log(f"wrote {wanted.plot}")
-    if wanted.video:
+        plot(view, plots.plot)
+        log(f"wrote {plots.plot}")
+    if plots.video:
         from signspot.plots.video import write_result_video
 
         with bar("video", "frames") as progress:
-            write_result_video(view, wanted.video, progress)
-        log(f"wrote {wanted.video}")
-    if wanted.html:
+            write_result_video(view, plots.video, progress)
+        log(f"wrote {plots.video}")
+    if plots.html:
         from signspot.applications.subtitle_timeline import write_timeline_page
         from signspot.plots.result_page import report
 
         with bar("report", "frames") as progress:
             if timeline is None:
-                report(view, wanted.html, progress)
+                report(view, plots.html, progress)
             else:
-                write_timeline_page(timeline, wanted.html, pixels=wanted.pixels, progress=progress)
-        log(f"wrote {wanted.html}")
+                write_timeline_page(timeline, plots.html, pixels=plots.pixels, progress=progress)
+        log(f"wrote {plots.html}")

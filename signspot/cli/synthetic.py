@@ -47,8 +47,8 @@ def make(
 
     Example: signspot synthetic make corpus/ --words 200 --hours 1 --set knobs.noise=0 --workers 2
     """
-    given = {"words": words, "hours": hours, "render": render or None, "size": read_size(size), "seed": seed}
-    values = {name: value for name, value in given.items() if value is not None}
+    arguments = {"words": words, "hours": hours, "render": render or None, "size": read_size(size), "seed": seed}
+    values = {name: value for name, value in arguments.items() if value is not None}
     makers = {Kind.CORPUS: _make_corpus, Kind.SIGNS: _make_signs, Kind.LIPS: _make_lips}
     print_line(f"{out}: {makers[kind](values, settings or (), out, workers)}")
 

@@ -85,7 +85,7 @@ def _video_of(document: Path) -> Path:
     """
     linked = linked_videos(document)
     if len(linked) > 1:
-        names = ", ".join(one.address for one in linked)
+        names = ", ".join(video.address for video in linked)
         raise DictionaryError(f"{document} links {len(linked)} videos ({names}). Say which one: --video FILE")
     if linked and linked[0].file is not None:
         return linked[0].file

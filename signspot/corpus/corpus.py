@@ -271,8 +271,8 @@ class Corpus:
             FormatError: nothing can be annotated.
         """
         joined = [_footage(video, kind) for _, video in sorted(self.videos.items())]
-        footage = tuple(one for one in joined if isinstance(one, Footage))
-        problems = (*(one for one in joined if isinstance(one, CorpusProblem)), *self.problems)
+        footage = tuple(entry for entry in joined if isinstance(entry, Footage))
+        problems = (*(entry for entry in joined if isinstance(entry, CorpusProblem)), *self.problems)
         if not footage:
             raise FormatError(
                 f"{self.folder} holds no video with subtitles of the same name ({problems[0]}). Put them side by side."
@@ -281,9 +281,9 @@ class Corpus:
 
     def labels(self, videos: Sequence[str] | None = None, least: LeastConfidence = EVERY_LABEL) -> list[Label]:
         """Its labels of at least these confidences, of all videos or of some; in order of video and time."""
-        wanted = self.videos.keys() if videos is None else set(videos)
+        names = self.videos.keys() if videos is None else set(videos)
         every = self._once(self.folder / "labels", lambda folder: list(read_labels(folder, self.videos.keys())))
-        chosen = [label for label in every if label.video in wanted and least.admits(label)]
+        chosen = [label for label in every if label.video in names and least.admits(label)]
         return sorted(chosen, key=lambda label: (label.video, label.time, label.word))
 
     def sure_labels(self, split: str, words: Collection[str]) -> list[Label]:

@@ -75,7 +75,11 @@ def read_isolated(source: str | PathLike[str], progress: Progress = silent) -> l
         words = read_text(path / WORD_LIST).text.splitlines() if (path / WORD_LIST).is_file() else None
         return [clip for file in packed for clip in _read_packed(file, words)]
     if path.suffix.lower() in TABLE_SUFFIXES:
-        listed = [(one.word, one.signer or "", one.path) for one in read_table(path).exemplars if one.path is not None]
+        listed = [
+            (exemplar.word, exemplar.signer or "", exemplar.path)
+            for exemplar in read_table(path).exemplars
+            if exemplar.path is not None
+        ]
     else:
         listed = _in_folder(path)
     if not listed:

@@ -99,8 +99,8 @@ def write_records(records: Iterable[Any], path: Path) -> Path:
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
             optional = {item.name for item in fields(record) if item.default is None}
-            given = {k: v for k, v in asdict(record).items() if v is not None or k not in optional}
-            values = {k: round(v, 4) if isinstance(v, float) else v for k, v in given.items()}
+            fields_of_record = {k: v for k, v in asdict(record).items() if v is not None or k not in optional}
+            values = {k: round(v, 4) if isinstance(v, float) else v for k, v in fields_of_record.items()}
             file.write(json.dumps(values, ensure_ascii=False) + "\n")
     return path
 

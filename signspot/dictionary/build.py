@@ -91,16 +91,16 @@ def build_dictionary(
 def media_names(exemplars: Iterable[Exemplar]) -> list[str]:
     """Places of the exemplars' files: `media/<word>/<name>`, unique on every file system."""
     names: list[str] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     turns: Counter[str] = Counter()
     for exemplar in exemplars:
         path = Path(exemplar.path or exemplar.id)
         stem, suffix = file_name(path.stem), path.suffix.lower()
         name = plain = f"media/{file_name(exemplar.word)}/{stem}{suffix}"
-        while name.casefold() in taken:
+        while name.casefold() in used:
             turns[plain.casefold()] += 1
             name = f"media/{file_name(exemplar.word)}/{stem}-{turns[plain.casefold()] + 1}{suffix}"
-        taken.add(name.casefold())
+        used.add(name.casefold())
         names.append(name)
     return names
 
@@ -137,8 +137,8 @@ def _is_copy(source: Path, target: Path) -> bool:
     """Whether the target has the time and the content of the source, as a copy made before has."""
     if not target.is_file():
         return False
-    one, other = source.stat(), target.stat()
-    is_alike = one.st_size == other.st_size and abs(one.st_mtime - other.st_mtime) < 2
+    status, target_status = source.stat(), target.stat()
+    is_alike = status.st_size == target_status.st_size and abs(status.st_mtime - target_status.st_mtime) < 2
     return is_alike and content_digest(source) == content_digest(target)
 
 
@@ -156,5 +156,5 @@ def refuse_other_content(target: Path, origin: Dictionary) -> None:
         {e.id for e in read_json(target / DICTIONARY_FILE).exemplars} if (target / DICTIONARY_FILE).exists() else None
     )
     if there is None or not there <= {exemplar.id for exemplar in origin.exemplars}:
-        what = "other files" if there is None else "another dictionary"
-        raise OutputError(f"{target} holds {what}, which would be mixed with the dictionary. Choose a new folder")
+        content = "other files" if there is None else "another dictionary"
+        raise OutputError(f"{target} holds {content}, which would be mixed with the dictionary. Choose a new folder")

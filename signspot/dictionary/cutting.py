@@ -49,9 +49,9 @@ def videos_to_estimate(exemplars: Iterable[Exemplar], cache: Path) -> list[Path]
         if exemplar.path is not None and exemplar.segment is not None and exemplar.path.suffix.lower() != ".pose":
             seconds[exemplar.path] += exemplar.segment.duration + 2 * MARGIN
     videos = []
-    for path, wanted in seconds.items():
+    for path, longest in seconds.items():
         with suppress(VideoError), open_video(path) as video:  # what cannot be read is named when it is cut
-            if video.info.duration <= wanted and not has_landmarks(path, cache):
+            if video.info.duration <= longest and not has_landmarks(path, cache):
                 videos.append(path)
     return videos
 

@@ -128,7 +128,7 @@ class Dictionary(Mapping[str, list[Exemplar]]):
     def get(self, word: str, /, default: object = None) -> object:
         """The exemplars of a word, or `default`; fast for unknown words, which need no suggestion here."""
         meant = self._meant(word)
-        return [exemplar for one in meant for exemplar in self._exemplars[one]] if meant else default
+        return [exemplar for key in meant for exemplar in self._exemplars[key]] if meant else default
 
     @property
     def problems(self) -> tuple[LeftOut, ...]:
@@ -154,7 +154,7 @@ class Dictionary(Mapping[str, list[Exemplar]]):
     def synonyms(self, word: str) -> tuple[str, ...]:
         """Other words whose sign is the same or similar, as far as the source of the dictionary says so."""
         meant = self.resolve(word)
-        synonyms = dict.fromkeys(other for one in meant for other in self.contents.synonyms.get(one, ()))
+        synonyms = dict.fromkeys(other for key in meant for other in self.contents.synonyms.get(key, ()))
         return tuple(other for other in synonyms if other not in meant)
 
     def select(self, words: Iterable[str]) -> "Dictionary":

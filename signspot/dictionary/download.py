@@ -446,8 +446,8 @@ def _judge_status(address: str, error: urllib.error.HTTPError, part: PartFile) -
         raise TryAgainError("the server does not have the rest of it") from error
     if error.code in _PASSING:
         after = _retry_after(error.headers.get("Retry-After", ""))
-        asked = f", and asks to wait {after:.0f} s" if after else ""
-        raise TryAgainError(f"the server answered {error.code} {error.reason}{asked}", after) from error
+        pause = f", and asks to wait {after:.0f} s" if after else ""
+        raise TryAgainError(f"the server answered {error.code} {error.reason}{pause}", after) from error
     if 300 <= error.code < 400:
         raise DownloadError(
             f"cannot fetch {address}: too many redirects, or one to an address that is not allowed"
@@ -622,9 +622,9 @@ def fetch_dictionary(
 def downloads_of(dictionary: Dictionary) -> dict[str, Download]:
     """Downloads by exemplar id, for exemplars that have an address and no file."""
     links = dictionary.contents.links
-    wanted = [e for e in dictionary.exemplars if e.path is None and e.id in links]
-    names = media_names(_with_suffix(e, links[e.id]) for e in wanted)
-    return {e.id: Download(links[e.id], name) for e, name in zip(wanted, names, strict=True)}
+    missing = [e for e in dictionary.exemplars if e.path is None and e.id in links]
+    names = media_names(_with_suffix(e, links[e.id]) for e in missing)
+    return {e.id: Download(links[e.id], name) for e, name in zip(missing, names, strict=True)}
 
 
 def safe_path(name: str) -> str:

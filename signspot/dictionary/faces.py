@@ -104,18 +104,18 @@ def identify_signers(
         else:
             faces[exemplar.id] = face
     progress(len(videos), len(videos))
-    given = {exemplar.id: exemplar.signer for exemplar in videos}
-    names = name_groups(given, dict(zip(faces, _groups(faces), strict=True)))
+    signers = {exemplar.id: exemplar.signer for exemplar in videos}
+    names = name_groups(signers, dict(zip(faces, _groups(faces), strict=True)))
     named = tuple(replace(e, signer=e.signer or names.get(e.id, "")) for e in dictionary.exemplars)
     return Dictionary(replace(dictionary.contents, exemplars=named, problems=tuple(problems)), dictionary.path)
 
 
-def name_groups(given: dict[str, str], groups: dict[str, int]) -> dict[str, str]:
+def name_groups(signers: dict[str, str], groups: dict[str, int]) -> dict[str, str]:
     """The signer of every exemplar id in `groups`, from the names that some of them have."""
     names: dict[int, str] = {}
     unnamed = 0
     for group, _ in Counter(groups.values()).most_common():
-        votes = Counter(given[name] for name, other in groups.items() if other == group and given.get(name))
+        votes = Counter(signers[name] for name, other in groups.items() if other == group and signers.get(name))
         if not votes:
             unnamed += 1
         names[group] = votes.most_common(1)[0][0] if votes else f"signer {unnamed}"

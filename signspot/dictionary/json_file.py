@@ -34,21 +34,21 @@ FORMAT = "signspot-dictionary"
 VERSION = 1
 _TEXTS = ("signer", "source", "licence", "consent", "variant")
 Box = tuple[float, float, float, float]
-Place = tuple[str, int]  # encoder, row
+EmbeddingRow = tuple[str, int]  # encoder, row
 
 
-def write_embeddings(exemplars: Sequence[Exemplar], folder: Path) -> tuple[str, dict[str, Place]]:
+def write_embeddings(exemplars: Sequence[Exemplar], folder: Path) -> tuple[str, dict[str, EmbeddingRow]]:
     """Write all embeddings of a dictionary into a file named by its content.
 
     Returns:
         The file's name ("" if there was nothing to write), and encoder and row by exemplar id.
     """
     rows: dict[str, list[Embeddings]] = {}
-    places: dict[str, Place] = {}
+    embedding_rows: dict[str, EmbeddingRow] = {}
     for exemplar in exemplars:
         if exemplar.embedding is not None:
             table = rows.setdefault(exemplar.encoder, [])
-            places[exemplar.id] = (exemplar.encoder, len(table))
+            embedding_rows[exemplar.id] = (exemplar.encoder, len(table))
             table.append(np.asarray(exemplar.embedding, dtype=np.float32))
     if not rows:
         return "", {}
@@ -56,7 +56,7 @@ def write_embeddings(exemplars: Sequence[Exemplar], folder: Path) -> tuple[str, 
     name = f"embeddings-{hashlib.sha256(data).hexdigest()[:16]}.safetensors"
     with atomic_write(folder / name) as temporary:
         temporary.write_bytes(data)
-    return name, places
+    return name, embedding_rows
 
 
 def read_embeddings(path: Path) -> Mapping[str, Embeddings]:
@@ -140,12 +140,12 @@ def save_dictionary(dictionary: Dictionary, folder: str | os.PathLike[str]) -> P
     """
     contents, folder = dictionary.contents, Path(folder)
     relative = {e.id: _relative(folder, e) for e in contents.exemplars if e.path is not None}
-    embeddings, places = write_embeddings(contents.exemplars, folder)
+    embeddings, embedding_rows = write_embeddings(contents.exemplars, folder)
     words: dict[str, dict[str, Any]] = {}
     for exemplar in contents.exemplars:
         entry = words.setdefault(exemplar.word, _word_entry(contents, exemplar.word))
         link = contents.links.get(exemplar.id, "")
-        entry["exemplars"].append(_item(exemplar, relative.get(exemplar.id), link, places.get(exemplar.id)))
+        entry["exemplars"].append(_item(exemplar, relative.get(exemplar.id), link, embedding_rows.get(exemplar.id)))
     data: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if embeddings:
         data["embeddings"] = embeddings
@@ -249,13 +249,13 @@ def _word_entry(contents: Contents, word: str) -> dict[str, Any]:
     return entry | {"exemplars": []}
 
 
-def _item(exemplar: Exemplar, file: str | None, link: str, place: Place | None) -> dict[str, Any]:
+def _item(exemplar: Exemplar, file: str | None, link: str, row: EmbeddingRow | None) -> dict[str, Any]:
     item: dict[str, Any] = {"id": exemplar.id, "file": file}
     item |= {key: getattr(exemplar, key) for key in _TEXTS}
     item["bbox"] = [float(x) for x in exemplar.bbox] if exemplar.bbox else None
     item["segment"] = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
     item["url"] = link
-    item["embedding"] = list(place) if place else None
+    item["embedding"] = list(row) if row else None
     return {key: value for key, value in item.items() if value not in (None, "")}
 
 

@@ -14,7 +14,7 @@ from signspot.embedding.inputs import (
     CLIPS_VERSION,
     READERS,
     Box,
-    SignPlace,
+    SignLocation,
     Source,
     digest_of,
     landmarks_of,
@@ -134,12 +134,12 @@ class ExemplarEmbedder:
         Raises:
             DictionaryError: none is left.
         """
-        wanted = list(exemplars)
+        listed = list(exemplars)
         mirror = mirror and self.encoder.contract.can_mirror
         usable: list[Exemplar] = []
         views: list[SignViews] = []
-        for done, exemplar in enumerate(wanted):
-            progress(done, len(wanted))
+        for done, exemplar in enumerate(listed):
+            progress(done, len(listed))
             try:
                 views.append(self.embed(exemplar, mirror=mirror))
                 usable.append(exemplar)
@@ -147,10 +147,10 @@ class ExemplarEmbedder:
                 raise
             except SignspotError as error:
                 logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
-        progress(len(wanted), len(wanted))
+        progress(len(listed), len(listed))
         if not usable:
-            names = ", ".join(sorted({exemplar.word for exemplar in wanted})[:5]) or "none given"
-            raise DictionaryError(f"no exemplar can be used ({len(wanted)} tried; words: {names}). See the log above.")
+            names = ", ".join(sorted({exemplar.word for exemplar in listed})[:5]) or "none given"
+            raise DictionaryError(f"no exemplar can be used ({len(listed)} tried; words: {names}). See the log above.")
         return Gallery.of_views(usable, views)
 
     def embed(self, exemplar: Exemplar, *, mirror: bool = False) -> SignViews:
@@ -175,32 +175,32 @@ class ExemplarEmbedder:
         mirror: bool = False,
     ) -> SignViews:
         """As `embed`, of a video path, a `.pose` path or landmarks."""
-        place = SignPlace(source, segment, bbox)
-        entry = self._cache_entry(place, mirror=mirror)
+        location = SignLocation(source, segment, bbox)
+        entry = self._cache_entry(location, mirror=mirror)
         if entry is not None and entry.is_file():
             try:
                 arrays = read_arrays(entry, _KIND)[0]
                 return SignViews(arrays["embedding"], arrays.get("codes"))
             except FormatError as error:
                 logger.info("a cached embedding is made again: %s", error)
-        views = self._embed(place, mirror=mirror)
+        views = self._embed(location, mirror=mirror)
         if entry is not None:
             arrays = {"embedding": views.embeddings} | ({} if views.codes is None else {"codes": views.codes})
             try:
-                write_arrays(entry, _KIND, arrays, {"name": place.name})
+                write_arrays(entry, _KIND, arrays, {"name": location.name})
             except OutputError as error:
                 logger.warning("the cache cannot be used: %s", error)
         return views
 
-    def _embed(self, place: SignPlace, *, mirror: bool) -> SignViews:
+    def _embed(self, location: SignLocation, *, mirror: bool) -> SignViews:
         """The sign is read once; its mirror image is made of what was read."""
         contract = self.encoder.contract
         cache = self.cache / "landmarks" if self.cache else None
         if contract.codes:
-            landmarks = landmarks_of(place.source, cache)
-            check_signing(landmarks, place.name)
-            return code_sign(self.encoder, *sign_in_context(landmarks, contract.fps, place.segment), mirror=mirror)
-        sign = READERS[contract.kind].sign(contract, place, cache)
+            landmarks = landmarks_of(location.source, cache)
+            check_signing(landmarks, location.name)
+            return code_sign(self.encoder, *sign_in_context(landmarks, contract.fps, location.segment), mirror=mirror)
+        sign = READERS[contract.kind].sign(contract, location, cache)
         views = [sign, mirror_features(sign)] if mirror else [sign]
         return SignViews(np.stack([embed_sign(self.encoder, view, self.seed) for view in views]))
 
@@ -210,12 +210,12 @@ class ExemplarEmbedder:
             self.encoder.card.get("public_name", self.encoder.hash),
         )
 
-    def _cache_entry(self, place: SignPlace, *, mirror: bool) -> Path | None:
-        if self.cache is None or isinstance(place.source, Landmarks) or not Path(place.source).is_file():
+    def _cache_entry(self, location: SignLocation, *, mirror: bool) -> Path | None:
+        if self.cache is None or isinstance(location.source, Landmarks) or not Path(location.source).is_file():
             return None
-        segment, bbox = place.segment, place.bbox
+        segment, bbox = location.segment, location.bbox
         how: Sequence[Any] = [segment and [segment.start, segment.end], bbox, mirror, self.seed, CLIPS_VERSION]
-        key = f"{content_digest(place.source)}-{text_digest(json.dumps(how))}"
+        key = f"{content_digest(location.source)}-{text_digest(json.dumps(how))}"
         return self.cache / "exemplars" / self.encoder.hash / f"{key}.safetensors"
 
 
@@ -227,16 +227,18 @@ def embed_sign(encoder: Encoder, sign: NDArray[np.float32], seed: int = 0) -> ND
     return embed_averaged(encoder, READERS[contract.kind].clips(sign, contract.frames, seed))
 
 
-def code_sign(encoder: Encoder, seen: NDArray[np.float32], first: int, last: int, *, mirror: bool = False) -> SignViews:
+def code_sign(
+    encoder: Encoder, frames: NDArray[np.float32], first: int, last: int, *, mirror: bool = False
+) -> SignViews:
     """Code an isolated sign, with the frames around it in view.
 
     Args:
         encoder: one that gives frame codes.
-        seen: (T, J, C) landmark features of all frames.
+        frames: (T, J, C) landmark features of all frames.
         first: frame of the sign.
         last: frame of the sign.
         mirror: mirror it, too.
     """
     from signspot.embedding.windows import embed_codes
 
-    return SignViews(*embed_codes(encoder, [seen, mirror_features(seen)] if mirror else [seen], first, last))
+    return SignViews(*embed_codes(encoder, [frames, mirror_features(frames)] if mirror else [frames], first, last))

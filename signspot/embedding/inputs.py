@@ -66,8 +66,8 @@ class OpenSource:
 
 
 @dataclass(frozen=True, slots=True)
-class SignPlace:
-    """Place of an isolated sign."""
+class SignLocation:
+    """Location of an isolated sign."""
 
     source: Source
     segment: Segment | None = None  # seconds; None: where the wrists move
@@ -87,7 +87,7 @@ class InputReader(Protocol):
     ) -> OpenSource:
         """Open continuous signing."""
 
-    def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
+    def sign(self, contract: Contract, location: SignLocation, cache: Path | None) -> Floats:
         """(T, ...) frames of an isolated sign, without the rest before and after it."""
 
     def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
@@ -119,11 +119,11 @@ class LandmarkReader:
         opened.chunks = _feature_chunks(resample_stream(watched(), contract.fps), check)
         return opened
 
-    def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
+    def sign(self, contract: Contract, location: SignLocation, cache: Path | None) -> Floats:
         """(T, J, C) features of an isolated sign, without the rest before and after it."""
-        landmarks = landmarks_of(place.source, cache)
-        check_signing(landmarks, place.name)
-        return sign_features(landmarks, contract.fps, place.segment)
+        landmarks = landmarks_of(location.source, cache)
+        check_signing(landmarks, location.name)
+        return sign_features(landmarks, contract.fps, location.segment)
 
     def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
         """(n, window, J, C)."""
@@ -148,11 +148,11 @@ class PixelReader:
 
         return OpenSource(path.name, digest_of(path), chunks())
 
-    def sign(self, contract: Contract, place: SignPlace, cache: Path | None) -> Floats:
+    def sign(self, contract: Contract, location: SignLocation, cache: Path | None) -> Floats:
         """(T, 3, H, W) frames of an isolated sign, without the rest before and after it."""
-        path = _film(place.source)
-        segment = place.segment or moving_segment(landmarks_of(path, cache))
-        return sign_frames(path, contract, segment, place.bbox)
+        path = _film(location.source)
+        segment = location.segment or moving_segment(landmarks_of(path, cache))
+        return sign_frames(path, contract, segment, location.bbox)
 
     def clips(self, sign: Floats, window: int, seed: int = 0, count: int | None = None) -> Floats:
         """(n, window, 3, H, W), each of the nearest frames."""
@@ -231,14 +231,14 @@ def sign_in_context(landmarks: Landmarks, fps: float, segment: Segment | None = 
     """
     movement = segment or sign_segment(landmarks)
     landmarks = landmarks.resampled(fps)
-    seen = features(landmarks)
+    frames = features(landmarks)
     first, last = _frames_in(landmarks, movement)
-    return seen, *((first, last) if segment else _raised(seen, first, last))
+    return frames, *((first, last) if segment else _raised(frames, first, last))
 
 
-def _raised(seen: Floats, first: int, last: int) -> tuple[int, int]:
+def _raised(frames: Floats, first: int, last: int) -> tuple[int, int]:
     """Frames of a sign without those at either end in which no wrist is raised; all, where hands are hardly raised."""
-    wrists = seen[first : last + 1, WRISTS]
+    wrists = frames[first : last + 1, WRISTS]
     up = np.flatnonzero(((wrists[..., 1] < _RAISED) & (wrists[..., 3] > 0)).any(axis=1))
     return (first, last) if len(up) < _FEWEST_RAISED else (first + int(up[0]), first + int(up[-1]))
 

@@ -218,8 +218,8 @@ def embed_windows(
     output: Output = "embeddings",
 ) -> FloatArray:
     """(N, ...) frames and the windows' first frames → (len(starts), D) float16, of continuous signing."""
-    seen = features(on_device(encoder, frames), starts)
-    embeddings: Tensor = encoder.module.mlp(seen, "continuous") if output == "embeddings" else seen
+    trunk_features = features(on_device(encoder, frames), starts)
+    embeddings: Tensor = encoder.module.mlp(trunk_features, "continuous") if output == "embeddings" else trunk_features
     rows: FloatArray = embeddings.cpu().numpy().astype(np.float16)
     return rows
 
@@ -338,11 +338,11 @@ def refine(encoder: Encoder, path: str | PathLike[str], coarse: Track, candidate
 def _neighbours(grid: Grid, candidates: Iterable[int]) -> NDArray[np.int64]:
     """First frames of all windows within a stride of a candidate that are not in the coarse grid."""
     last = max(0, grid.frames - grid.window)
-    wanted: set[int] = set()
+    starts: set[int] = set()
     for index in candidates:
         start = int(grid.starts[index])
-        wanted.update(range(max(0, start - grid.stride + 1), min(last, start + grid.stride - 1) + 1))
-    return np.array(sorted(wanted.difference(grid.starts.tolist())), np.int64)
+        starts.update(range(max(0, start - grid.stride + 1), min(last, start + grid.stride - 1) + 1))
+    return np.array(sorted(starts.difference(grid.starts.tolist())), np.int64)
 
 
 def _runs(starts: NDArray[np.int64], window: int) -> list[NDArray[np.int64]]:

@@ -238,13 +238,13 @@ def score(
     grids = {name: result.track.grid for name, result in results}
     has_truth = any(corpus.signs(name) for name in corpus.videos)
     queries = find_queries(corpus, grids, words) if has_truth else labelled_queries(corpus, grids, words)
-    asked: defaultdict[str, list[RetrievalQuery]] = defaultdict(list)
+    by_video: defaultdict[str, list[RetrievalQuery]] = defaultdict(list)
     for query in queries:
-        asked[query.video].append(query)
+        by_video[query.video].append(query)
     retrieval, localised = ClipRetrieval([exemplar.word for exemplar in gallery.exemplars]), GroupedValues()
     detection, decided = (Detection(), Detection()) if has_truth else (None, None)
     for name, result in results:
-        _look_up(result, asked[name], retrieval, localised)
+        _look_up(result, by_video[name], retrieval, localised)
         if detection is not None and decided is not None:
             truths = [sign for sign in corpus.signs(name) if sign.word in words]
             spottings = [replace(spotting, video=name) for spotting in result.spottings]

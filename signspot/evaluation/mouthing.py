@@ -98,19 +98,19 @@ def measure_mouthing(
     for name, tracks in (silent_faces or {}).items():
         faces = [LipClip(track, ()) for track in tracks]
         rows.append((f"nobody mouths, {name}", faces, _silent_trials(faces, silent_questions, seed)))
-    asked = [row for row in rows if row[2]]
+    question_sets = [row for row in rows if row[2]]
     scores: list[MouthingScore] = []
     reliability = {}
-    for done, ((name, asked_clips, trials), model) in enumerate(product(asked, models), 1):
+    for done, ((name, asked_clips, trials), model) in enumerate(product(question_sets, models), 1):
         answers = answer(MouthingSpotter(model), asked_clips, trials)
         scores += score((model.name, name), trials, answers)
         if name == MAIN:
             reliability[model.name] = tuple(bin_reliability(answers.sure, answers.right))
             begun = np.array([not trial.ends or trial.share < 1 for trial in trials])
             if any(trial.ends and trial.share < 1 for trial in trials):
-                begun_trials = [trial for trial, wanted in zip(trials, begun, strict=True) if wanted]
+                begun_trials = [trial for trial, is_begun in zip(trials, begun, strict=True) if is_begun]
                 scores += score((model.name, "words only begun"), begun_trials, answers.only(begun))
-        progress(done, len(asked) * len(models))
+        progress(done, len(question_sets) * len(models))
     ordered = sorted(scores, key=lambda row: [model.name for model in models].index(row.spotter))
     return MouthingReport(tuple(ordered), reliability, _homophenes())
 

@@ -90,14 +90,16 @@ def one_shot(
     shared = {word for word, numbers in by_word.items() if len({usable[number].signer for number in numbers}) > 1}
     if len(shared) < 2:
         raise OptionsError("one-shot identification needs at least two words by two known signers each")
-    asked = [number for number in random.permutation(len(usable)).tolist() if usable[number].word in shared][:queries]
+    chosen_clips = [number for number in random.permutation(len(usable)).tolist() if usable[number].word in shared][
+        :queries
+    ]
     by_signer: defaultdict[str, list[int]] = defaultdict(list)
-    for number in asked:
+    for number in chosen_clips:
         by_signer[usable[number].signer].append(number)
     ranks: dict[Hashable, list[float]] = {}
     looked_up = 0
     for signer, numbers in by_signer.items():
-        progress(len(clips) + looked_up, len(clips) + len(asked))
+        progress(len(clips) + looked_up, len(clips) + len(chosen_clips))
         looked_up += len(numbers)
         for _ in range(DRAWS):
             drawn = _draw(by_word, usable, signer, random)
@@ -106,7 +108,7 @@ def one_shot(
             for number in numbers:
                 words = [match.word for match in spotter.identify_views(views[number], gallery, options)]
                 ranks.setdefault(usable[number].word, []).append(1.0 + words.index(usable[number].word))
-    return OneShotRanks(len(by_word), len(asked), ranks)
+    return OneShotRanks(len(by_word), len(chosen_clips), ranks)
 
 
 def _embed(

@@ -204,15 +204,15 @@ def material_of_clips(name: str, clips: Sequence[IsolatedClip], options: StreamO
             by_word.setdefault(clip.word, {}).setdefault(clip.signer, clip)
     most = max(EXEMPLARS)
     rich = sorted(word for word, signers in by_word.items() if len(signers) > most)
-    asked = random.permutation(np.array(rich))[: min(chosen.words, len(rich) // 2)].tolist() if len(rich) > 1 else []
-    if not asked:
+    words = random.permutation(np.array(rich))[: min(chosen.words, len(rich) // 2)].tolist() if len(rich) > 1 else []
+    if not words:
         raise OptionsError(
             f"streams need at least two words by {most + 1} known signers each; '{name}' has {len(rich)}"
         )
-    lent = {word: list(by_word[word].items())[:most] for word in asked}
+    lent = {word: list(by_word[word].items())[:most] for word in words}
     lenders = {word: {signer for signer, _ in pairs} for word, pairs in lent.items()}
     others = [clip for clip in shuffled if clip.word not in lent and _is_usable(clip)]
-    targets = [clip for word in asked for clip in _by_others(shuffled, word, lenders[word])] if chosen.signed else []
+    targets = [clip for word in words for clip in _by_others(shuffled, word, lenders[word])] if chosen.signed else []
     signed = [*targets, *others][: max(chosen.signs, len(targets))]
     streams = make_streams(
         [replace(clip, landmarks=placed(clip.landmarks)) for clip in signed], chosen.seed, chosen.signs_per_stream

@@ -59,9 +59,9 @@ def write(rows: Sequence[Row], path: Path) -> None:
     words: dict[str, dict[str, list[Any]]] = {}
     for index, row in enumerate(rows):
         lists = words.setdefault(str(row["word"]), {name: [] for name in (*_LISTS, _INDEX)})
-        known = row | {"recorded time": _recorded(row)}
+        values = row | {"recorded time": _recorded(row)}
         for name, column in _LISTS.items():
-            lists[name].append(known[column])
+            lists[name].append(values[column])
         lists[_INDEX].append(index)
     with atomic_write(path) as temporary:
         temporary.write_text(dump_json({_SPLIT: words}, indent=1), encoding="utf-8", newline="\n")
@@ -120,8 +120,8 @@ def _columnar(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
         where = f"{path}, split '{split}'" if split else str(path)
         if not isinstance(columns, dict):
             raise FormatError(f"{where}: expected columns such as annot_word; got {quoted(columns)}.")
-        known = {ours: columns[theirs] for theirs, ours in _COLUMNS.items() if theirs in columns}
-        for row in _zipped(known, ("video", "word", "recorded time"), where):
+        columns_of_row = {ours: columns[theirs] for theirs, ours in _COLUMNS.items() if theirs in columns}
+        for row in _zipped(columns_of_row, ("video", "word", "recorded time"), where):
             yield _with_span(row | {"source": _source(row.get("source"), path)})
 
 
@@ -133,10 +133,10 @@ def _by_word(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
             where = f"{path}, split '{split}', word {word!r}"
             if not isinstance(lists, dict):
                 raise FormatError(f"{where}: expected names, global_times and probs; got {_kind(lists)}.")
-            known = {ours: lists[theirs] for theirs, ours in _LISTS.items() if theirs in lists}
+            lists_of_word = {ours: lists[theirs] for theirs, ours in _LISTS.items() if theirs in lists}
             if _INDEX in lists:
-                known[_INDEX] = lists[_INDEX]
-            for row in _zipped(known, ("video", "recorded time"), where):
+                lists_of_word[_INDEX] = lists[_INDEX]
+            for row in _zipped(lists_of_word, ("video", "recorded time"), where):
                 source = row.get("source") or _source(None, path)
                 yield _with_span(row | {"word": word, "source": source})
 

@@ -97,10 +97,10 @@ class _Tier:
 
     def add(self, sign: "_Sign") -> bool:
         """Put an annotation in order of time where none overlaps it; say whether there was room."""
-        index = bisect(self.annotations, sign.shown.start, key=lambda one: one.shown.start)
+        index = bisect(self.annotations, sign.shown.start, key=lambda other: other.shown.start)
         before, after = self.annotations[max(0, index - 1) : index], self.annotations[index : index + 1]
-        has_room = all(one.shown.end <= sign.shown.start for one in before) and all(
-            sign.shown.end <= one.shown.start for one in after
+        has_room = all(other.shown.end <= sign.shown.start for other in before) and all(
+            sign.shown.end <= other.shown.start for other in after
         )
         if has_room:
             self.annotations.insert(index, sign)
@@ -142,9 +142,9 @@ def write_vocabulary(words: Iterable[str], path: str | os.PathLike[str], name: s
     Raises:
         OutputError: the file cannot be written.
     """
-    place = {"xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance", "xsi:noNamespaceSchemaLocation": _SCHEMA}
+    schema = {"xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance", "xsi:noNamespaceSchemaLocation": _SCHEMA}
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    root = ET.Element("CV_RESOURCE", {"AUTHOR": "signspot", "DATE": date, "VERSION": "0.2", **place})
+    root = ET.Element("CV_RESOURCE", {"AUTHOR": "signspot", "DATE": date, "VERSION": "0.2", **schema})
     ET.SubElement(root, "LANGUAGE", LANG_ID=_NO_LANGUAGE, LANG_LABEL="no linguistic content", LANG_DEF="")
     vocabulary = ET.SubElement(root, "CONTROLLED_VOCABULARY", CV_ID=escape_control_characters(name))
     ET.SubElement(vocabulary, "DESCRIPTION", LANG_REF=_NO_LANGUAGE)
@@ -240,7 +240,7 @@ def _tiers(rows: Sequence[Row], name: str, groups: Sequence[str]) -> list[_Tier]
 def _tiers_of(signs: Sequence[_Sign], name: str) -> list[_Tier]:
     """Put each sign on the first tier that is free at its time, the best first; one tier, if no two overlap."""
     tiers = [_Tier(name)]
-    for sign in sorted(signs, key=lambda one: (-float(one.row["score"]), one.shown.start, one.index)):
+    for sign in sorted(signs, key=lambda sign: (-float(sign.row["score"]), sign.shown.start, sign.index)):
         if not any(tier.add(sign) for tier in tiers):
             tiers.append(_Tier(f"{name} {len(tiers) + 1}", [sign]))
     return tiers
@@ -283,10 +283,10 @@ def _add_tiers(
         scores = _add_dependent(root, tier.name, "score", SCORE_TYPE)
         exemplars = _add_dependent(root, tier.name, "exemplar", EXEMPLAR_TYPE)
         for sign in tier.annotations:
-            own = identifiers[sign.index]
+            annotation_id = identifiers[sign.index]
             times = {"TIME_SLOT_REF1": slots[sign.index, "start"], "TIME_SLOT_REF2": slots[sign.index, "end"]}
             entry = vocabulary.entry(str(sign.row["word"])) if vocabulary else ""
-            attributes = {"ANNOTATION_ID": own} | times | ({"CVE_REF": entry} if entry else {})
+            attributes = {"ANNOTATION_ID": annotation_id} | times | ({"CVE_REF": entry} if entry else {})
             _add_annotation(glosses, "ALIGNABLE_ANNOTATION", attributes, sign.shown.word)
             texts = {
                 scores: score_text(float(sign.row["score"])),
@@ -295,7 +295,7 @@ def _add_tiers(
             for below, text in texts.items():
                 if text:
                     last = next(numbers)
-                    parent = {"ANNOTATION_ID": f"a{last}", "ANNOTATION_REF": own}
+                    parent = {"ANNOTATION_ID": f"a{last}", "ANNOTATION_REF": annotation_id}
                     _add_annotation(below, "REF_ANNOTATION", parent, text)
     return last
 
@@ -482,11 +482,11 @@ class _Reader:
             name = annotation.get("ANNOTATION_ID")
             start, end = self._span(annotation)
             check_span(start / 1000, end / 1000, f"{self._path}, line {annotation.line}")
-            seen = Visible(annotation.text_of("ANNOTATION_VALUE"), start, end)
-            record = _fitting(self._records.get(name), seen)
-            if record and annotation.get("CVE_REF") and seen.word.casefold() == record.shown.word.casefold():
-                seen = replace(seen, word=record.shown.word)  # ELAN shows the vocabulary's own spelling
-            spotting = join(seen, record, self._medium)
+            edited = Visible(annotation.text_of("ANNOTATION_VALUE"), start, end)
+            record = _fitting(self._records.get(name), edited)
+            if record and annotation.get("CVE_REF") and edited.word.casefold() == record.shown.word.casefold():
+                edited = replace(edited, word=record.shown.word)  # ELAN shows the vocabulary's own spelling
+            spotting = join(edited, record, self._medium)
             yield record, self._edited(self._with_video(spotting), record, name)
 
     def _with_video(self, spotting: Spotting) -> Spotting:
@@ -536,14 +536,14 @@ class _Reader:
             )
 
     def _filled(self, chain: list[str]) -> dict[str, int]:
-        known = [place for place, slot in enumerate(chain) if self._times[slot] is not None]
-        if chain and (not known or known[0] != 0 or known[-1] != len(chain) - 1):
+        timed = [index for index, slot in enumerate(chain) if self._times[slot] is not None]
+        if chain and (not timed or timed[0] != 0 or timed[-1] != len(chain) - 1):
             raise FormatError(f"{self._path}: the first or last annotation of a tier has no time. Align it in ELAN.")
-        filled = {chain[place]: self._times[chain[place]] or 0 for place in known}
-        for left, right in pairwise(known):
+        filled = {chain[index]: self._times[chain[index]] or 0 for index in timed}
+        for left, right in pairwise(timed):
             low, high = filled[chain[left]], filled[chain[right]]
-            for place in range(left + 1, right):
-                filled[chain[place]] = round(low + (high - low) * (place - left) / (right - left))
+            for index in range(left + 1, right):
+                filled[chain[index]] = round(low + (high - low) * (index - left) / (right - left))
         return filled
 
 
@@ -572,12 +572,12 @@ def _records(root: Element) -> dict[str, Record]:
     return {name: record for name, record in records.items() if record is not None}
 
 
-def _fitting(record: Record | None, seen: Visible) -> Record | None:
+def _fitting(record: Record | None, edited: Visible) -> Record | None:
     """The record, if its annotation still shows a part of it; another tool may have numbered annotations anew."""
     if record is None:
         return None
-    shown = record.shown
-    is_same = seen.word == shown.word or seen.start == shown.start or seen.end == shown.end
+    written = record.shown
+    is_same = edited.word == written.word or edited.start == written.start or edited.end == written.end
     return record if is_same else None
 
 

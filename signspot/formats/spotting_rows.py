@@ -236,11 +236,11 @@ def parse_record(text: str | None) -> Record | None:
         return None
 
 
-def join(seen: Visible, record: Record | None, video: str) -> Spotting:
+def join(edited: Visible, record: Record | None, video: str) -> Spotting:
     """Join what is seen in the file with the exact record, if there is one.
 
     Args:
-        seen: what the tool shows now, after any edit.
+        edited: what the tool shows now, after any edit.
         record: what was written; None for an annotation that a person added.
         video: the video's name, for an annotation without a record.
 
@@ -249,13 +249,13 @@ def join(seen: Visible, record: Record | None, video: str) -> Spotting:
         makes the spotting a person's: source V, score 1, no exemplar.
     """
     if record is None:
-        return _made_by_person(seen.word, seen.start / 1000, seen.end / 1000, video)
-    exact, shown = record.spotting, record.shown
-    start = exact.start if seen.start == shown.start else seen.start / 1000
-    end = exact.end if seen.end == shown.end else seen.end / 1000
-    if seen.word != shown.word:
-        return _made_by_person(seen.word, start, end, exact.video)
-    if (seen.start, seen.end) == (shown.start, shown.end) or start <= exact.time <= end:
+        return _made_by_person(edited.word, edited.start / 1000, edited.end / 1000, video)
+    exact, written = record.spotting, record.shown
+    start = exact.start if edited.start == written.start else edited.start / 1000
+    end = exact.end if edited.end == written.end else edited.end / 1000
+    if edited.word != written.word:
+        return _made_by_person(edited.word, start, end, exact.video)
+    if (edited.start, edited.end) == (written.start, written.end) or start <= exact.time <= end:
         return replace(exact, start=start, end=end)
     return replace(exact, start=start, end=end, time=(start + end) / 2)
 
@@ -264,17 +264,17 @@ def _made_by_person(word: str, start: float, end: float, video: str) -> Spotting
     return Spotting(word, video, (start + end) / 2, start, end, score=1.0, source=LabelSource.VERIFIED)
 
 
-def in_order(found: Iterable[tuple[Record | None, Spotting]]) -> list[Spotting]:
+def in_order(pairs: Iterable[tuple[Record | None, Spotting]]) -> list[Spotting]:
     """Spottings in the order in which they were written; those that a person added come last, by time."""
     with_record: list[tuple[int, Spotting]] = []
     added: list[Spotting] = []
-    for record, spotting in found:
+    for record, spotting in pairs:
         if record is None:
             added.append(spotting)
         else:
             with_record.append((record.index, spotting))
-    kept = [spotting for _, spotting in sorted(with_record, key=itemgetter(0))]
-    return kept + sorted(added, key=lambda spotting: spotting.start)
+    ordered = [spotting for _, spotting in sorted(with_record, key=itemgetter(0))]
+    return ordered + sorted(added, key=lambda spotting: spotting.start)
 
 
 def videos_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -343,17 +343,17 @@ def path_per_video(videos: Sequence[str], path: Path, suffix: str) -> dict[str, 
     base, ending = path.name[: -len(suffix)], path.name[-len(suffix) :]
     stems = [_file_name(PurePath(video).stem) for video in videos]
     shared = {stem for stem, count in Counter(map(str.casefold, stems)).items() if count > 1}
-    taken: set[str] = set()
+    used: set[str] = set()
     turns: Counter[str] = Counter()
     paths = {}
     for video, stem in zip(videos, stems, strict=True):
         parent = _file_name(PurePath(video).parent.name)
         plain = f"{parent}-{stem}" if stem.casefold() in shared and PurePath(video).parent.name else stem
         name = plain
-        while name.casefold() in taken:
+        while name.casefold() in used:
             turns[plain.casefold()] += 1
             name = f"{plain}-{turns[plain.casefold()] + 1}"
-        taken.add(name.casefold())
+        used.add(name.casefold())
         paths[video] = path.with_name(f"{base}-{name}{ending}")
     return paths
 

@@ -98,15 +98,15 @@ def _file(video: str, fid: str, path: Path) -> dict[str, Any]:
 
 
 def _segment(row: Row, number: int, views: dict[str, str]) -> tuple[str, dict[str, Any]]:
-    shown = visible(row)
+    annotation = visible(row)
     vid = views[str(row["video"])]
     values = {
-        _WORD: shown.word,
+        _WORD: annotation.word,
         _VERIFIED: _answer(str(row["source"]), str(row["decision"])),
         _SCORE: f"{row['score']:.3f}",
         _RECORD: dump_record(row, number),
     }
-    times = [shown.start / 1000, shown.end / 1000]
+    times = [annotation.start / 1000, annotation.end / 1000]
     return f"{vid}_{number:08d}", {"vid": vid, "flg": 0, "z": times, "xy": [], "av": values}
 
 

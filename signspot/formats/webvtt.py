@@ -36,10 +36,10 @@ def write(rows: Sequence[Row], path: Path) -> None:
 
 
 def _cue(row: Row, number: int) -> str:
-    shown = visible(row)
-    word = html.escape(shown.word, quote=False).replace("→", "&rarr;")  # some take it for the arrow between times
+    annotation = visible(row)
+    word = html.escape(annotation.word, quote=False).replace("→", "&rarr;")  # some take it for the arrow between times
     note = f"NOTE signspot {number} {dump_record(row, number)}"
-    times = f"{_stamp(shown.start)} --> {_stamp(shown.end)}"
+    times = f"{_stamp(annotation.start)} --> {_stamp(annotation.end)}"
     return f"{note}\n\n{number}\n{times}\n{word}{_score_text(float(row['score']))}"
 
 

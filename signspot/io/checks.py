@@ -51,13 +51,13 @@ def check_numbers(
         OptionsError: one is not; the message names it, its value and the range.
     """
     parts = (("at least", least), ("above", above), ("at most", most))
-    said = " and ".join(f"{words} {bound:g}" for words, bound in parts if bound is not None) or "finite"
+    allowed = " and ".join(f"{words} {bound:g}" for words, bound in parts if bound is not None) or "finite"
     for name in names:
-        given = getattr(record, name)
-        for value in given if isinstance(given, tuple) else () if given is None else (given,):
+        field_value = getattr(record, name)
+        for value in field_value if isinstance(field_value, tuple) else () if field_value is None else (field_value,):
             fits = -math.inf < value < math.inf and (least is None or value >= least)
             if not fits or (above is not None and value <= above) or (most is not None and value > most):
-                raise OptionsError(f"{name} must be {said}; got {value}")
+                raise OptionsError(f"{name} must be {allowed}; got {value}")
 
 
 def check_number(value: object, what: str, least: float = -math.inf, most: float = math.inf) -> float:

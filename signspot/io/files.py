@@ -423,8 +423,8 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 def _holds(folder: Path, target: Path) -> bool:
     """Whether a file is one of a folder's, by name or link."""
-    places = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
-    return any(_is_same_file(path, target) for path in places)
+    paths = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
+    return any(_is_same_file(path, target) for path in paths)
 
 
 def _free_backup_name(target: Path) -> Path:
@@ -456,8 +456,8 @@ def names_apart(paths: Sequence[StrPath], suffix: str) -> list[Path]:
 def is_ours(path: StrPath) -> bool:
     """Whether a file is just as signspot wrote it: its content is in the ledger."""
     with suppress(OSError), _ledger().open("rb") as ledger:
-        wanted = content_digest(path).encode()
-        return any(line.startswith(wanted) for line in ledger)
+        digest = content_digest(path).encode()
+        return any(line.startswith(digest) for line in ledger)
     return False
 
 

@@ -13,15 +13,15 @@ logger = logging.getLogger(__name__)
 _ARENA_MAX = -8  # glibc's number of the setting: how many heaps there are at most
 
 
-def affordable(workers: int, each: int) -> int:
+def affordable(workers: int, worker_bytes: int) -> int:
     """As many workers as asked for, but no more than fit into the memory that is free: at least one.
 
     Args:
         workers: asked for.
-        each: bytes that a worker takes.
+        worker_bytes: bytes that a worker takes.
     """
     free = free_memory()
-    fit = workers if free is None else max(1, min(workers, free // each))
+    fit = workers if free is None else max(1, min(workers, free // worker_bytes))
     if fit < workers:
         logger.warning("there is memory for only %d of %d processes", fit, workers)
     return fit

@@ -60,11 +60,11 @@ def compile_model(model: Any, precision: Precision, threads: int, **settings: ob
     Raises:
         OptionsError: OpenVINO cannot compute in this precision on this processor, as limited by the environment.
     """
-    asked = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": threads, **settings}
+    config = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": threads, **settings}
     if precision == "f32":
-        asked["EXECUTION_MODE_HINT"] = "ACCURACY"
+        config["EXECUTION_MODE_HINT"] = "ACCURACY"
     try:
-        compiled = openvino_core().compile_model(model, "CPU", asked)
+        compiled = openvino_core().compile_model(model, "CPU", config)
     except RuntimeError as error:
         raise OptionsError(f"OpenVINO cannot compile this network in {precision} here ({error})") from error
     if inference_precision(compiled) != precision:

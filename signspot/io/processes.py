@@ -357,10 +357,10 @@ def _how(worker: _Worker) -> str:
 
 
 @contextmanager
-def environment(wanted: Mapping[str, str]) -> Iterator[None]:
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Environment for a process that is started inside; libraries read it when they are first loaded."""
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

@@ -305,7 +305,7 @@ def frames_at(time: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray
     return np.asarray(np.interp(shares, time, np.arange(len(time))))
 
 
-def _smooth(places: NDArray[np.float32]) -> NDArray[np.float32]:
+def _smooth(locations: NDArray[np.float32]) -> NDArray[np.float32]:
     """(T, ...) the mean over three frames."""
-    padded = np.concatenate([places[:1], places, places[-1:]])
+    padded = np.concatenate([locations[:1], locations, locations[-1:]])
     return np.asarray((padded[:-2] + padded[1:-1] + padded[2:]) / 3, dtype=np.float32)

@@ -71,13 +71,13 @@ class Landmarks:
 
     def _check_shapes(self) -> None:
         frames = len(self.times) if self.times.ndim == 1 else -1
-        wanted = {
+        shapes = {
             "body": (frames, BODY_POINTS, 4),
             "left_hand": (frames, HAND_POINTS, 3),
             "right_hand": (frames, HAND_POINTS, 3),
             "face": (frames, len(self.face_points), 3),
         }
-        for name, shape in wanted.items():
+        for name, shape in shapes.items():
             actual = getattr(self, name).shape
             if actual != shape:
                 raise LandmarksError(f"landmarks.{name} must have the shape {shape}; it has {actual}")
@@ -154,8 +154,8 @@ class Landmarks:
         mine: list[NDArray[Any]] = [*self._parts(), self.times]
         others: list[NDArray[Any]] = [*other._parts(), other.times]
         return all(
-            np.allclose(one, another, rtol=0, atol=tolerance, equal_nan=True)
-            for one, another in zip(mine, others, strict=True)
+            np.allclose(array, other_array, rtol=0, atol=tolerance, equal_nan=True)
+            for array, other_array in zip(mine, others, strict=True)
         )
 
     def _parts(self) -> tuple[Points, Points, Points, Points]:

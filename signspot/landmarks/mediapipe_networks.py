@@ -86,19 +86,19 @@ class Region:
         return self.x - across, self.y - down, self.x + across, self.y + down
 
 
-def turn(start: Floats, end: Floats, wanted: float = _UP) -> float:
-    """The turn of a region whose direction from `start` to `end` would be `wanted` (counter-clockwise)."""
-    return _wrapped(wanted - math.atan2(-float(end[1] - start[1]), float(end[0] - start[0])))
+def turn(start: Floats, end: Floats, upward: float = _UP) -> float:
+    """The turn of a region whose direction from `start` to `end` would be `upward` (counter-clockwise)."""
+    return _wrapped(upward - math.atan2(-float(end[1] - start[1]), float(end[0] - start[0])))
 
 
 def _wrapped(angle: float) -> float:
     return angle - 2 * math.pi * math.floor((angle + math.pi) / (2 * math.pi))
 
 
-def about(centre: Floats, rim: Floats, wanted: float = _UP) -> Region:
+def about(centre: Floats, rim: Floats, upward: float = _UP) -> Region:
     """The region of a circle given by its centre and a point on its rim, which says what is up, too."""
     side = 2 * math.hypot(float(rim[0] - centre[0]), float(rim[1] - centre[1]))
-    return Region(float(centre[0]), float(centre[1]), side, side, turn(centre, rim, wanted))
+    return Region(float(centre[0]), float(centre[1]), side, side, turn(centre, rim, upward))
 
 
 def around(points: Floats, angle: float) -> Region:
@@ -111,8 +111,8 @@ def around(points: Floats, angle: float) -> Region:
 def around_turned(points: Floats, angle: float) -> Region:
     """The rectangle turned by `angle` that just holds (N, 2+) points: of hands."""
     middle = around(points, angle)
-    seen = middle.upright(points[:, :2])
-    low, high = seen.min(axis=0), seen.max(axis=0)
+    upright = middle.upright(points[:, :2])
+    low, high = upright.min(axis=0), upright.max(axis=0)
     held = Region(middle.x, middle.y, 1.0, 1.0, angle)
     x, y = held.place(((low + high) / 2 + 0.5)[None].astype(np.float32))[0]
     return Region(float(x), float(y), float(high[0] - low[0]), float(high[1] - low[1]), angle)

@@ -319,14 +319,14 @@ class FacePart:
         last.points = None if region is None else self._estimate(view, region)
         return last.points
 
-    def _find(self, view: View, body: Body, known: Region | None) -> Region | None:
+    def _find(self, view: View, body: Body, previous: Region | None) -> Region | None:
         rough = _rough_face(body)
         detected = self._detect(rough.crop(view.image, self._detect.size, black=True))
         if detected is None:
             return None
         points = rough.place(detected)
         anew = around(points, turn(points[0], points[1], 0.0)).grown(2.0, -0.1)
-        return follow(known, self._last.points, anew, FACES)
+        return follow(previous, self._last.points, anew, FACES)
 
     def _estimate(self, view: View, region: Region) -> Floats | None:
         raw, present = self._run(region.crop(view.image, self._run.size))
@@ -452,8 +452,8 @@ def _led(sight: FramePoints, before: FramePoints, after: FramePoints, share: flo
     """The body's wrists and fingers between two estimates go where the hands' own wrists went."""
     body = sight.body.copy()
     for name, _, joints in _SIDES:
-        here, one, two = (getattr(points, name)[0, :2] for points in (sight, before, after))
-        offset = here - (one + np.float32(share) * (two - one))
+        here, earlier, later = (getattr(points, name)[0, :2] for points in (sight, before, after))
+        offset = here - (earlier + np.float32(share) * (later - earlier))
         if np.isfinite(offset).all():
             body[list(joints), :2] += offset
     return replace(sight, body=body)

@@ -105,7 +105,7 @@ def _limbs(chains: Sequence[Sequence[int]], points: Sequence[int]) -> list[tuple
     """The lines to draw between points, as indices into `points`, where both ends are there."""
     index_of = {point: index for index, point in enumerate(points)}
     lines = [line for chain in chains for line in pairwise(chain)]
-    return [(index_of[one], index_of[other]) for one, other in lines if one in index_of and other in index_of]
+    return [(index_of[start], index_of[end]) for start, end in lines if start in index_of and end in index_of]
 
 
 logger = logging.getLogger(__name__)
@@ -353,12 +353,12 @@ def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]
         )
     face = columns_of.get(FACE, {})
     face_points = tuple(point for point in FACE_POINTS if str(point) in face)
-    wanted: dict[str, Sequence[str]] = {
+    point_names: dict[str, Sequence[str]] = {
         BODY: BODY_NAMES,
         FACE: [str(point) for point in face_points],
         LEFT_HAND: HAND_NAMES,
         RIGHT_HAND: HAND_NAMES,
     }
     return {
-        part: [columns_of.get(part, {}).get(name, -1) for name in names] for part, names in wanted.items()
+        part: [columns_of.get(part, {}).get(name, -1) for name in names] for part, names in point_names.items()
     }, face_points

@@ -25,13 +25,15 @@ class ClipEnds:
     is_end: Tensor  # (N, E) bool: the frame counts
 
 
-def clip_costs(exemplars: Tensor, segments: Tensor, seen: Tensor, clips: ClipEnds, steps: Sequence[float]) -> Tensor:
+def clip_costs(
+    exemplars: Tensor, segments: Tensor, is_frame: Tensor, clips: ClipEnds, steps: Sequence[float]
+) -> Tensor:
     """Align every exemplar with every clip.
 
     Args:
         exemplars: (L, M, V, C) frame codes of V exemplars in M views, of which the better one counts.
         segments: (B, T, C) frame codes of segments of signing, padded to one length.
-        seen: (B, T) bool: the frame is none of the padding.
+        is_frame: (B, T) bool: the frame is none of the padding.
         clips: N clips of the segments.
         steps: what it costs to go on by 0, 1, 2 … frames.
 
@@ -42,10 +44,10 @@ def clip_costs(exemplars: Tensor, segments: Tensor, seen: Tensor, clips: ClipEnd
     codes, signed = exemplars.flatten(0, 2), segments.flatten(0, 1)
     squares = codes.square().sum(dim=1, keepdim=True) + signed.square().sum(dim=1) - 2 * codes @ signed.T
     with torch.no_grad():
-        apart = squares.clamp(min=LEAST_SQUARE).sqrt_().view(length, views * count, *seen.shape)
-        apart.masked_fill_(~seen, _FAR)
+        apart = squares.clamp(min=LEAST_SQUARE).sqrt_().view(length, views * count, *is_frame.shape)
+        apart.masked_fill_(~is_frame, _FAR)
         totals, came = _cheapest(apart, steps)
-        row, end, total = _best_ends(totals.view(views, count, *seen.shape), clips)
+        row, end, total = _best_ends(totals.view(views, count, *is_frame.shape), clips)
         matches = _matches(came, row, clips.segment.expand_as(row), end)
         price = total - apart.flatten()[matches].mean(dim=0)  # of the steps: it has no gradient
     costs = squares.flatten()[matches].clamp(min=LEAST_SQUARE).sqrt().mean(dim=0) + price
@@ -145,10 +147,10 @@ class _Warping(torch.autograd.Function):
         share = grads[0].reshape(-1) / (2 * (length + width))
         steps, flat, gradient = came.view(-1), squares.reshape(-1), torch.zeros_like(squares).view(-1)
         pair = torch.arange(many * others, device=squares.device)
-        one, two = pair // others, pair % others
+        first, second = pair // others, pair % others
         i, j = torch.full_like(pair, length - 1), torch.full_like(pair, width - 1)
         for _ in range(length + width - 1):
-            at = ((i * many + one) * width + j) * others + two
+            at = ((i * many + first) * width + j) * others + second
             step = steps[(i * width + j) * len(pair) + pair]
             weight = 1.0 + ((step == 0) | (i + j == 0))
             gradient[at] = share * weight / flat[at].clamp(min=LEAST_SQUARE).sqrt_()

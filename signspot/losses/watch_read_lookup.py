@@ -270,9 +270,9 @@ def _without_synonyms(batch: Batch, members: Membership, synonyms: Tensor | None
     if synonyms is None or len(synonyms) == 0:
         return None
     words = members.words
-    one = words[:, None, None] == synonyms[:, 0]  # (K, 1, P)
-    two = words[None, :, None] == synonyms[:, 1]  # (1, K, P)
-    alike = (one & two).any(dim=2)
+    clip_word = words[:, None, None] == synonyms[:, 0]  # (K, 1, P)
+    exemplar_word = words[None, :, None] == synonyms[:, 1]  # (1, K, P)
+    alike = (clip_word & exemplar_word).any(dim=2)
     alike = alike | alike.T
     return ~((members.row_words.float() @ alike.float() > 0)[:, members.column_word] & ~members.match)
 

@@ -205,10 +205,12 @@ class Detection:
             raise OptionsError(f"video {video} lasts {seconds} seconds; give a number from 0")
         spotted: defaultdict[str, list[Spotting]] = defaultdict(list)
         true: defaultdict[str, list[Occurrence]] = defaultdict(list)
-        for one in spottings:
-            if not (math.isfinite(one.score) and math.isfinite(one.time)):
-                raise OptionsError(f"a spotting of '{one.word}' in {video} has score {one.score} at {one.time} s")
-            spotted[_word_in(video, one)].append(one)
+        for spotting in spottings:
+            if not (math.isfinite(spotting.score) and math.isfinite(spotting.time)):
+                raise OptionsError(
+                    f"a spotting of '{spotting.word}' in {video} has score {spotting.score} at {spotting.time} s"
+                )
+            spotted[_word_in(video, spotting)].append(spotting)
         for sign in truths:
             true[_word_in(video, sign)].append(sign)
         self._seconds[video] = float(seconds)
@@ -263,8 +265,8 @@ def detect(spottings: Iterable[Spotting], truths: Iterable[Occurrence], seconds:
     """
     spotted: defaultdict[str, list[Spotting]] = defaultdict(list)
     true: defaultdict[str, list[Occurrence]] = defaultdict(list)
-    for one in spottings:
-        spotted[one.video].append(one)
+    for spotting in spottings:
+        spotted[spotting.video].append(spotting)
     for sign in truths:
         true[sign.video].append(sign)
     unknown = sorted((spotted.keys() | true.keys()) - seconds.keys())
@@ -289,9 +291,11 @@ class _Pairs:
 def _pair(spottings: Sequence[Spotting], truths: Sequence[Occurrence]) -> _Pairs:
     ordered = by_score(spottings)
     segments = match(ordered, [truth.segment for truth in truths])
-    overlaps = [0.0 if sign is None else one.segment.iou(sign) for one, sign in zip(ordered, segments, strict=True)]
+    overlaps = [
+        0.0 if sign is None else spotting.segment.iou(sign) for spotting, sign in zip(ordered, segments, strict=True)
+    ]
     matched = [sign is not None for sign in segments]
-    scores = np.array([one.score for one in ordered], np.float64)
+    scores = np.array([spotting.score for spotting in ordered], np.float64)
     return _Pairs(scores, np.array(overlaps, np.float64), np.array(matched, np.bool_), len(truths))
 
 

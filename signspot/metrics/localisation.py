@@ -41,7 +41,7 @@ class Tolerance:
             OptionsError: there is no truth, or a time is not finite.
         """
         truths = truth if isinstance(truth, Sequence | np.ndarray) else [truth]
-        borders = np.array([self._borders(one) for one in truths], np.float64).reshape(-1, 2)
+        borders = np.array([self._borders(occurrence) for occurrence in truths], np.float64).reshape(-1, 2)
         times = np.asarray(peaks, np.float64)[..., None]
         if len(borders) == 0 or not (np.isfinite(borders).all() and np.isfinite(times).all()):
             raise OptionsError(f"peak and labelled times must be finite seconds; got peak {peaks}, label {truth}")

@@ -120,11 +120,11 @@ def find_backend(name: str) -> Backend:
     use_float32()
     if name.startswith("openvino"):
         return _find_openvino(name)
-    place, _, manner = name.partition("-")
-    if manner and manner != {"cpu": "compiled", "cuda": "half"}.get(place.partition(":")[0]):
+    device, _, manner = name.partition("-")
+    if manner and manner != {"cpu": "compiled", "cuda": "half"}.get(device.partition(":")[0]):
         raise OptionsError(f"no device '{name}'. There are: {', '.join(DEVICES)}")
     how: How = "compiled" if manner == "compiled" else "half" if manner == "half" else "eager"
-    return Backend(_find_place(place), how)
+    return Backend(_find_place(device), how)
 
 
 def _find_place(name: str) -> torch.device:

@@ -192,10 +192,12 @@ def _check_archive(path: Path) -> None:
 
 
 def _explain(path: Path, error: Exception) -> CheckpointError:
-    asked = sorted({name for name in _names_asked_for(path) if name not in _HARMLESS and not _NEEDED.fullmatch(name)})
-    if asked:
+    refused_names = sorted(
+        {name for name in _names_asked_for(path) if name not in _HARMLESS and not _NEEDED.fullmatch(name)}
+    )
+    if refused_names:
         return UnsafeFileError(
-            f"{path.name} asks to run {', '.join(asked[:3])} when it is read; refused, nothing was run. "
+            f"{path.name} asks to run {', '.join(refused_names[:3])} when it is read; refused, nothing was run. "
             "Only plain weights (a state dict) are loaded."
         )
     return CheckpointError(
@@ -461,11 +463,11 @@ def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
     except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:  # an OptionsError is a ValueError
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"the card of {path.name} cannot be used: {reason}") from error
-    known, made = card.get("input_version"), module.trunk.input_version
-    if known != made:
+    card_version, own_version = card.get("input_version"), module.trunk.input_version
+    if card_version != own_version:
         raise CheckpointError(
-            f"{path.name} was trained on {stated.get('kind')} input of version {known}; this signspot makes version "
-            f"{made}. Train it again."
+            f"{path.name} was trained on {stated.get('kind')} input of version {card_version}; this signspot makes "
+            f"version {own_version}. Train it again."
         )
     fill(module, read_weights(path), path.name)
     encoder = make_encoder(str(card.get("name", path.stem)), module, fps=fps, threshold=threshold, card=card)
@@ -509,8 +511,8 @@ def fill(module: nn.Module, state: Mapping[str, Tensor], source: str, in_file: C
     Raises:
         CheckpointError: something does not fit, or is not a number.
     """
-    given = {key: tuple(value.shape) for key, value in state.items()}
-    check_fit(shapes(module), given, source, in_file)
+    file_shapes = {key: tuple(value.shape) for key, value in state.items()}
+    check_fit(shapes(module), file_shapes, source, in_file)
     broken = [in_file(key) for key, value in state.items() if value.is_floating_point() and not value.isfinite().all()]
     if broken:
         raise CheckpointError(f"{source} holds NaN or infinite weights in {len(broken)} tensors ({_first_few(broken)})")
@@ -518,8 +520,8 @@ def fill(module: nn.Module, state: Mapping[str, Tensor], source: str, in_file: C
 
 
 def check_fit(
-    wanted: Mapping[str, tuple[int, ...]],
-    given: Mapping[str, tuple[int, ...]],
+    network_shapes: Mapping[str, tuple[int, ...]],
+    file_shapes: Mapping[str, tuple[int, ...]],
     source: str,
     in_file: Callable[[str], str] = str,
 ) -> None:
@@ -528,15 +530,17 @@ def check_fit(
     Raises:
         CheckpointError: something does not fit.
     """
-    missing = [in_file(key) for key in wanted if key not in given and not key.endswith("num_batches_tracked")]
-    unexpected = [in_file(key) for key in given if key not in wanted]
+    missing = [
+        in_file(key) for key in network_shapes if key not in file_shapes and not key.endswith("num_batches_tracked")
+    ]
+    unexpected = [in_file(key) for key in file_shapes if key not in network_shapes]
     other = [
-        f"{in_file(key)} {given[key]} instead of {wanted[key]}"
-        for key in wanted
-        if key in given and given[key] != wanted[key]
+        f"{in_file(key)} {file_shapes[key]} instead of {network_shapes[key]}"
+        for key in network_shapes
+        if key in file_shapes and file_shapes[key] != network_shapes[key]
     ]
     lists = {"missing": missing, "unexpected": unexpected, "of another shape": other}
-    problems = [f"{len(keys)} {what} ({_first_few(keys)})" for what, keys in lists.items() if keys]
+    problems = [f"{len(keys)} {problem} ({_first_few(keys)})" for problem, keys in lists.items() if keys]
     if problems:
         raise CheckpointError(f"{source} does not fit its network: {'; '.join(problems)}")
 

@@ -111,20 +111,20 @@ class FrameCoder(Trunk):
         """(B, T, 69, 4) landmark features to (B, T - 2 code_reach, codes): all frames that have their context."""
         return self.code(describe(x, self.options.spacing), self.options.spacing)
 
-    def code(self, seen: Tensor, spacing: int) -> Tensor:
+    def code(self, frames: Tensor, spacing: int) -> Tensor:
         """(B, T, SEEN) described frames, `spacing` frames per step, to (B, T - 2 blocks spacing, codes)."""
         if not self.options.width:
-            return functional.linear(seen[..., :PLAIN], self.linear.weight)
+            return functional.linear(frames[..., :PLAIN], self.linear.weight)
         # One product for the linear map and the first layer of the network, with the spread of its input folded in.
         first = self.first.weight / self.scale
         plain = functional.pad(self.linear.weight, (0, SEEN - PLAIN))
         bias = torch.cat([torch.zeros_like(self.mean[: len(plain)]), self.first.bias - first @ self.mean])
-        both = functional.linear(seen, torch.cat([plain, first]), bias)
+        both = functional.linear(frames, torch.cat([plain, first]), bias)
         mapped, hidden = both[..., : len(plain)], self.drop(both[..., len(plain) :])
         for block in self.blocks:
             hidden = block(hidden, spacing)
         outside = self.options.blocks * spacing
-        codes: Tensor = mapped[:, outside : seen.shape[1] - outside] + self.last(functional.gelu(hidden))
+        codes: Tensor = mapped[:, outside : frames.shape[1] - outside] + self.last(functional.gelu(hidden))
         return codes
 
     def windows(self, codes: Tensor) -> Tensor:
@@ -158,13 +158,13 @@ class FrameCoder(Trunk):
         self.decoy_codes.copy_((codes / scale).round().clamp(-127, 127))
 
     @torch.no_grad()
-    def begin(self, seen: Tensor) -> None:
+    def begin(self, frames: Tensor) -> None:
         """Start from (N, SEEN) described frames: the principal axes of what is plain, and the spread of all."""
-        plain = seen[:, :PLAIN] - seen[:, :PLAIN].mean(dim=0)
+        plain = frames[:, :PLAIN] - frames[:, :PLAIN].mean(dim=0)
         axes = torch.linalg.eigh(plain.T @ plain / len(plain))[1].flip(1)
         self.linear.weight.copy_(axes[:, : self.codes].T)
-        self.mean.copy_(seen.mean(dim=0))
-        self.scale.copy_(seen.std(dim=0).clamp(min=0.05))
+        self.mean.copy_(frames.mean(dim=0))
+        self.scale.copy_(frames.std(dim=0).clamp(min=0.05))
 
 
 class _Block(nn.Module):
@@ -178,8 +178,10 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor, spacing: int) -> Tensor:
         """(B, T, width) to (B, T - 2 spacing, width)."""
-        seen = functional.gelu(self.norm(x))
-        around = torch.cat([seen[:, : -2 * spacing], seen[:, spacing:-spacing], seen[:, 2 * spacing :]], dim=-1)
+        activated = functional.gelu(self.norm(x))
+        around = torch.cat(
+            [activated[:, : -2 * spacing], activated[:, spacing:-spacing], activated[:, 2 * spacing :]], dim=-1
+        )
         added: Tensor = x[:, spacing:-spacing] + self.drop(self.around(around))
         return added
 
@@ -220,7 +222,7 @@ def _arms_in_use(x: Tensor, use: Tensor) -> Tensor:
 
 def stretched(codes: Tensor, start: float, end: float, frames: int = SIGN_FRAMES) -> Tensor:
     """(T, C) codes to (frames, C): interpolated at equal steps from frame `start` to frame `end`, both included."""
-    places = torch.linspace(start, end, frames, dtype=torch.float64).clamp(0, len(codes) - 1)
-    below = places.floor().long().clamp(max=max(0, len(codes) - 2))
-    share = (places - below).to(codes.dtype)[:, None]
+    positions = torch.linspace(start, end, frames, dtype=torch.float64).clamp(0, len(codes) - 1)
+    below = positions.floor().long().clamp(max=max(0, len(codes) - 2))
+    share = (positions - below).to(codes.dtype)[:, None]
     return torch.lerp(codes[below], codes[(below + 1).clamp(max=len(codes) - 1)], share)

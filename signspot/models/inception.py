@@ -370,8 +370,8 @@ class WindowEmbedder:
         """Run a module that is prepared once for every shape."""
         key = type(module), x.shape if self._backend.has_fixed_shapes else torch.Size()
         if key not in self._ready:
-            given = self._calibrating(module, len(x)) if self._backend.how == "openvino-int8" else [x]
-            self._ready[key] = self._backend.prepare(module.eval(), given)
+            examples = self._calibrating(module, len(x)) if self._backend.how == "openvino-int8" else [x]
+            self._ready[key] = self._backend.prepare(module.eval(), examples)
         return self._ready[key](x)
 
     def _calibrating(self, module: nn.Module, length: int) -> list[Tensor]:
@@ -398,8 +398,8 @@ class _Clips(nn.Module):
 
     def forward(self, clips: Tensor) -> Tensor:
         """(n, 3, F, H, W) clips to (n, 1024) features."""
-        seen = self._trunk.seen(clips).contiguous(memory_format=torch.channels_last_3d)
-        return _finish(self._trunk, self._trunk.run(seen, _STEM))
+        stem_input = self._trunk.seen(clips).contiguous(memory_format=torch.channels_last_3d)
+        return _finish(self._trunk, self._trunk.run(stem_input, _STEM))
 
 
 def _finish(trunk: InceptionTrunk, x: Tensor) -> Tensor:

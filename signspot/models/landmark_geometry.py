@@ -176,8 +176,8 @@ def face(x: Tensor) -> Tensor:
     scaled = (offset(points, mouth[..., None, :]) / size[..., None]).clamp(-_FARTHEST, _FARTHEST)
     lips = scaled[..., : LIPS.stop - LIPS.start, :]
     spread = lips.amax(dim=-2)[..., :2] - lips.amin(dim=-2)[..., :2]
-    place = offset(mouth, x[..., NOSE, :])
-    parts = [scaled.flatten(-2), points[..., 3], place, spread, size * mouth[..., 3:], mouth[..., 3:]]
+    mouth_offset = offset(mouth, x[..., NOSE, :])
+    parts = [scaled.flatten(-2), points[..., 3], mouth_offset, spread, size * mouth[..., 3:], mouth[..., 3:]]
     return torch.cat(parts, dim=-1)
 
 

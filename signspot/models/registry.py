@@ -58,8 +58,8 @@ def build(architecture: str, **options: Any) -> SignEncoder:
     return SignEncoder(trunk, mlp, architecture, {**asdict(trunk_options), **asdict(mlp_options)})
 
 
-def _check_option(architecture: str, name: str, known: set[str]) -> None:
-    if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(known))}"
+def _check_option(architecture: str, name: str, options: set[str]) -> None:
+    if name not in options:
+        near = get_close_matches(name, options, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(options))}"
         raise OptionsError(f"the architecture '{architecture}' has no option '{name}'.{hint}")

@@ -72,10 +72,10 @@ def find_candidates(
         raise OptionsError(f"subtitles are padded by 0 to 60 seconds; got {padding:g}")
     if language != "en":
         primary_language(language)  # raises where it is unknown
-    asked = None if words is None else tuple(dict.fromkeys(words))
-    for word in asked or ():
+    chosen_words = None if words is None else tuple(dict.fromkeys(words))
+    for word in chosen_words or ():
         visemes_of(word, language)  # raises where it has none
-    finder = LongWords(language) if asked is None else WordMatcher(asked, language)
+    finder = LongWords(language) if chosen_words is None else WordMatcher(chosen_words, language)
     windows = []
     for subtitle in subtitles:
         mentioned = [match.word for match in finder.find_all(subtitle.text)]

@@ -148,13 +148,13 @@ class MouthingNetwork(LipMatcher):
             (B, S) logits, before calibration, that the word ends at a step.
         """
         is_viseme = (words != PADDING).float()  # (B, L)
-        asked = self.visemes(words + 1).transpose(1, 2)
+        word_codes = self.visemes(words + 1).transpose(1, 2)
         for block in self.word:
-            asked = block(asked, is_viseme[:, None])
-        asked = asked * is_viseme[:, None]
+            word_codes = block(word_codes, is_viseme[:, None])
+        word_codes = word_codes * is_viseme[:, None]
         steps, length, heads = coded.shape[2], words.shape[1], self.options.heads
         ours = coded.reshape(len(coded), heads, -1, steps)
-        theirs = asked.reshape(len(asked), heads, -1, length)
+        theirs = word_codes.reshape(len(word_codes), heads, -1, length)
         alike = torch.einsum("bhds,bhdl->bhsl", ours, theirs) / ours.shape[2] ** 0.5
         count = is_viseme.sum(dim=1, keepdim=True)
         position = torch.arange(length, device=words.device).float()

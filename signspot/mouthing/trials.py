@@ -187,9 +187,9 @@ class Answers:
         """Whether the label is at a mouthing of the word."""
         return np.asarray(np.abs(self.late) <= TOLERANCE)
 
-    def only(self, wanted: NDArray[np.bool_]) -> "Answers":
+    def only(self, mask: NDArray[np.bool_]) -> "Answers":
         """Those of some trials."""
-        return Answers(self.sure[wanted], self.late[wanted], self.searched[wanted])
+        return Answers(self.sure[mask], self.late[mask], self.searched[mask])
 
 
 def draw_trials(
@@ -213,10 +213,10 @@ def draw_trials(
             near = [w for w in clip.words if w.segment.end > start and w.segment.start < start + WINDOW]
             inside = [w for w in near if start + 0.5 <= w.segment.end <= start + WINDOW - 0.2]
             if turn % 2 == 0 and inside:
-                asked = inside[int(random.integers(len(inside)))]
-                same = [w for w in near if visemes[w.word] == visemes[asked.word]]
+                target = inside[int(random.integers(len(inside)))]
+                same = [w for w in near if visemes[w.word] == visemes[target.word]]
                 ends = tuple(w.segment.end for w in same)
-                trials.append(Trial(number, start, asked.word, ends, max(w.share for w in same)))
+                trials.append(Trial(number, start, target.word, ends, max(w.share for w in same)))
             else:
                 trials.append(Trial(number, start, wrong.draw([visemes[w.word] for w in near], hard, random)))
     return trials
@@ -258,10 +258,10 @@ def calibrate(
     trials = draw_trials(clips, vocabulary, seed, per_clip=per_clip)
     model.network.scale.copy_(torch.tensor([_WIDE, 0.0]))  # so that four digits of a probability tell logits apart
     answers = answer(MouthingSpotter(model), clips, trials)
-    seen = answers.sure > 0
-    sure = np.clip(answers.sure[seen], _LEAST, 1 - _LEAST)
+    positive = answers.sure > 0
+    sure = np.clip(answers.sure[positive], _LEAST, 1 - _LEAST)
     logits = np.log(sure / (1 - sure)) / _WIDE
-    offset, gain = fit_logistic(logits[:, None], answers.right[seen].astype(float), np.full(2, _PRIOR))
+    offset, gain = fit_logistic(logits[:, None], answers.right[positive].astype(float), np.full(2, _PRIOR))
     gain = max(gain, _LEAST_GAIN)
     model.network.scale.copy_(torch.tensor([gain, offset]))
     mouthed = np.mean([bool(trial.ends) for trial in trials])

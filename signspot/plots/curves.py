@@ -91,7 +91,7 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
     words = list(dict.fromkeys(curve.word for curve in view.curves))
     words += [word for word in dict.fromkeys(spotting.word for spotting in view.spottings) if word not in words]
     words.sort(key=lambda word: word not in spotted_words)
-    shown = [
+    chosen_panels = [
         Panel(
             word,
             tuple(curve for curve in view.curves if curve.word == word),
@@ -101,8 +101,8 @@ def panels(view: View, most: int | None = None, span: Segment | None = None) -> 
         )
         for word in words[:most]
     ]
-    drawn = {panel.word for panel in shown}
-    return shown, [word for word in dict.fromkeys([*words, *view.thresholds]) if word not in drawn]
+    drawn = {panel.word for panel in chosen_panels}
+    return chosen_panels, [word for word in dict.fromkeys([*words, *view.thresholds]) if word not in drawn]
 
 
 def _touches(spotting: Spotting, span: Segment) -> bool:

@@ -240,32 +240,32 @@ def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
 
 def draw(view: View) -> Figure:
     """Draw the whole plot; no state of matplotlib's own is read or changed."""
-    shown, left_out = panels(view, MOST_PANELS)
+    drawn_panels, left_out = panels(view, MOST_PANELS)
     row = _PANEL_TITLE + _PANEL + _GAP
-    height = _HEAD + max(1, len(shown)) * row + _FOOT
+    height = _HEAD + max(1, len(drawn_panels)) * row + _FOOT
     figure = Figure(figsize=(_WIDTH / DOTS_PER_INCH, height / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
     _write_head(figure, view, height)
     span = Segment(0.0, max(view.duration, 0.0))
-    for number, panel in enumerate(shown):
+    for number, panel in enumerate(drawn_panels):
         top = _HEAD + number * row + _PANEL_TITLE
-        place = (_LEFT, height - top - _PANEL, _WIDTH - _LEFT - _SIDE, _PANEL)
-        axes = _add_axes(figure, place)
+        box = (_LEFT, height - top - _PANEL, _WIDTH - _LEFT - _SIDE, _PANEL)
+        axes = _add_axes(figure, box)
         draw_curves(axes, panel, view, span)
         _write_labels(axes, panel)
         _write_word(axes, panel)
-        axes.tick_params(labelbottom=number == len(shown) - 1)
-        _add_exemplars(figure, panel, (_WIDTH - _SIDE + 16, place[1], _SIDE - 28, _PANEL))
+        axes.tick_params(labelbottom=number == len(drawn_panels) - 1)
+        _add_exemplars(figure, panel, (_WIDTH - _SIDE + 16, box[1], _SIDE - 28, _PANEL))
         _name_threshold(axes, panel.threshold)
-    _write_foot(figure, len(left_out), height, empty=not shown)
-    if any(spotting.mouthed is not None for panel in shown for spotting in panel.spottings):
+    _write_foot(figure, len(left_out), height, empty=not drawn_panels)
+    if any(spotting.mouthed is not None for panel in drawn_panels for spotting in panel.spottings):
         figure.text(_LEFT / _WIDTH, 16 / height, "★ also mouthed", size=11, color="#555555", va="center")
     return figure
 
 
-def _add_axes(figure: Figure, place: tuple[float, float, float, float]) -> Axes:
+def _add_axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
     """Axes at x, y, width, height in pixels from the lower left."""
     size = figure.bbox.size
-    x, y, width, height = place
+    x, y, width, height = box
     return figure.add_axes((x / size[0], y / size[1], width / size[0], height / size[1]))
 
 
@@ -310,20 +310,20 @@ def _name_threshold(axes: Axes, threshold: float | None) -> None:
 
 def _write_labels(axes: Axes, panel: Panel) -> None:
     """Write the score over each peak, best first, where there is room."""
-    taken: list[float] = []
+    labelled: list[float] = []
     for spotting in sorted(panel.spottings, key=lambda spotting: -spotting.score):
         x = float(axes.transData.transform((spotting.time, 0))[0])
-        if all(abs(x - other) >= _NEAREST_LABELS for other in taken):
-            taken.append(x)
-            place = (spotting.time, spotting.score)
+        if all(abs(x - other) >= _NEAREST_LABELS for other in labelled):
+            labelled.append(x)
+            point = (spotting.time, spotting.score)
             style: dict[str, Any] = {"size": 9, "ha": "center", "va": "bottom", "annotation_clip": False}
-            axes.annotate(f"{spotting.score:.2f}", place, (0, 6), textcoords="offset points", **style)
+            axes.annotate(f"{spotting.score:.2f}", point, (0, 6), textcoords="offset points", **style)
 
 
-def _add_exemplars(figure: Figure, panel: Panel, place: tuple[float, float, float, float]) -> None:
+def _add_exemplars(figure: Figure, panel: Panel, box: tuple[float, float, float, float]) -> None:
     """Show at the side which line is which exemplar, by thumbnail where there is one."""
     curves = panel.curves[:_MOST_THUMBNAILS]
-    x, y, width, height = place
+    x, y, width, height = box
     across = 1 if len(curves) == 1 else 2
     down = -(-len(curves) // across)
     names = telling([curve.exemplar for curve in curves], max(4, int((width / across - 8) / 7.2) - 2))
@@ -354,9 +354,9 @@ def _add_exemplar(figure: Figure, curve: Curve, legend: tuple[str, str], cell: B
     figure.text((cell.x0 + 15) / size[0], up, name, size=9, va="center", **fonts)
 
 
-def _count_the_rest(figure: Figure, curves: Sequence[Curve], place: tuple[float, float]) -> None:
+def _count_the_rest(figure: Figure, curves: Sequence[Curve], corner: tuple[float, float]) -> None:
     rest = len(curves) - _MOST_THUMBNAILS
     if rest > 0:
         size = figure.bbox.size
         more = f"and {plural(rest, 'more exemplar')}"
-        figure.text(place[0] / size[0], place[1] / size[1], more, size=9, color="#555555", va="top")
+        figure.text(corner[0] / size[0], corner[1] / size[1], more, size=9, color="#555555", va="top")

@@ -210,7 +210,7 @@ def report(
 
 def _page(view: View, address: str | None, blocks: Iterable[str]) -> str:
     style, script = _part("page.css"), _part("drawing.js") + _part("page.js")
-    shown, left_out = panels(view)
+    drawn_panels, left_out = panels(view)
     spottings = sorted(view.spottings, key=lambda spotting: spotting.time)
     return Template(_part("page.html")).substitute(
         policy=page_policy(style, script),
@@ -225,8 +225,8 @@ def _page(view: View, address: str | None, blocks: Iterable[str]) -> str:
         video=_video(view, address),
         rows="\n".join(_row(index, spotting) for index, spotting in enumerate(spottings)),
         nothing="" if spottings else '<p class="nothing">Nothing reached the threshold.</p>',
-        panels="\n".join(_panel(number, panel) for number, panel in enumerate(shown)),
-        data=dump_json(_data(view, shown, spottings)).replace("<", "\\u003c"),
+        panels="\n".join(_panel(number, panel) for number, panel in enumerate(drawn_panels)),
+        data=dump_json(_data(view, drawn_panels, spottings)).replace("<", "\\u003c"),
     )
 
 
@@ -268,21 +268,21 @@ def _panel(number: int, panel: Panel) -> str:
     )
 
 
-def _exemplar(place: tuple[int, int], curve: Curve, name: str) -> str:
+def _exemplar(position: tuple[int, int], curve: Curve, name: str) -> str:
     """A button that shows and hides a curve, given by its panel and its place there."""
     mark = (
         "<i></i>"
         if curve.thumbnail is None
         else f'<img alt="" src="{image_address(curve.thumbnail, _THUMBNAIL_HEIGHT)}">'
     )
-    colour, where = f"c{place[1] % len(COLOURS)}", f"{place[0]} {place[1]}"
+    colour, where = f"c{position[1] % len(COLOURS)}", f"{position[0]} {position[1]}"
     label = f'<span title="{text(curve.exemplar)}">{text(name)}</span>'
     return f'<button class="{colour}" data-curve="{where}" aria-pressed="true">{mark}{label}</button>'
 
 
-def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
+def _data(view: View, drawn_panels: Sequence[Panel], spottings: Sequence[Spotting]) -> dict[str, Any]:
     """The data that the page's script draws."""
-    numbers = {panel.word: number for number, panel in enumerate(shown)}
+    numbers = {panel.word: number for number, panel in enumerate(drawn_panels)}
     return {
         "duration": view.duration,
         "low": lowest_score(view),
@@ -297,7 +297,7 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
                 "curves": [_curve(curve, row) for row, curve in enumerate(panel.curves)],
                 "word_curve": None if panel.word_curve is None else _curve(panel.word_curve, 0),
             }
-            for panel in shown
+            for panel in drawn_panels
         ],
         "spottings": [
             {
@@ -308,18 +308,18 @@ def _data(view: View, shown: Sequence[Panel], spottings: Sequence[Spotting]) -> 
                 "score": spotting.score,
                 "confidence": CONFIDENCES.index(spotting.confidence),
                 "panel": numbers[spotting.word],
-                "colour": COLOURS.index(shown[numbers[spotting.word]].colour(spotting.exemplar)),
+                "colour": COLOURS.index(drawn_panels[numbers[spotting.word]].colour(spotting.exemplar)),
             }
             for spotting in spottings
         ],
     }
 
 
-def _curve(curve: Curve, place: int) -> dict[str, Any]:
+def _curve(curve: Curve, number: int) -> dict[str, Any]:
     times, scores = thinned(curve, _MOST_POINTS)
     return {
         "times": [round(float(time), 3) for time in times],
         "scores": [round(float(score), 4) for score in scores],
-        "colour": place % len(COLOURS),
+        "colour": number % len(COLOURS),
         "best": round(float(scores.max(initial=0.0)), 4),
     }

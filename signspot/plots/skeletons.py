@@ -48,9 +48,9 @@ def box_of(*signs: Frames) -> Box:
     left, right, top, bottom = _LEFT, _RIGHT, _TOP, _BOTTOM
     for sign in signs:
         hands = sign[:, LEFT_HAND.start : RIGHT_HAND.stop].reshape(-1, sign.shape[-1])
-        seen = hands[hands[:, 3] > 0, :2]
-        if len(seen):
-            low, high = np.quantile(seen, (_OUTLIERS, 1 - _OUTLIERS), axis=0).clip(-_FARTHEST, _FARTHEST).tolist()
+        visible = hands[hands[:, 3] > 0, :2]
+        if len(visible):
+            low, high = np.quantile(visible, (_OUTLIERS, 1 - _OUTLIERS), axis=0).clip(-_FARTHEST, _FARTHEST).tolist()
             left, right = min(left, low[0] - _MARGIN), max(right, high[0] + _MARGIN)
             top, bottom = min(top, low[1] - _MARGIN), max(bottom, high[1] + _MARGIN)
     half, across = max(right - left, bottom - top) / 2, (left + right) / 2
@@ -60,8 +60,8 @@ def box_of(*signs: Frames) -> Box:
 def draw_skeleton(axes: Axes, frame: Frames, colour: str, *, width: float = 1.4, box: Box | None = None) -> None:
     """Draw one (J, C) frame of landmark features on axes of their own or of others; unseen points are left out."""
     left, right, top, bottom = box or box_of(frame[None])
-    bones = [(one, two) for one, two in BONES if frame[one, 3] > 0 and frame[two, 3] > 0]
-    lines = [frame[[one, two], :2] for one, two in bones]
+    bones = [(start, end) for start, end in BONES if frame[start, 3] > 0 and frame[end, 3] > 0]
+    lines = [frame[[start, end], :2] for start, end in bones]
     thick = [width if max(bone) >= LEFT_HAND.start else 0.7 * width for bone in bones]
     axes.add_collection(LineCollection(lines, colors=colour, linewidths=thick, capstyle="round"))
     axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[], aspect="equal")
@@ -72,9 +72,9 @@ def draw_skeleton(axes: Axes, frame: Frames, colour: str, *, width: float = 1.4,
 def draw_strip(axes: Sequence[Any], sign: Frames, colour: str) -> None:
     """Draw a (T, J, C) sign at equal steps of time, one still on each of the axes."""
     box = box_of(sign)
-    places = np.linspace(0, len(sign) - 1, len(axes)).round().astype(int)
-    for axis, place in zip(axes, places, strict=True):
-        draw_skeleton(axis, sign[place], colour, box=box)
+    numbers = np.linspace(0, len(sign) - 1, len(axes)).round().astype(int)
+    for axis, number in zip(axes, numbers, strict=True):
+        draw_skeleton(axis, sign[number], colour, box=box)
 
 
 def skeleton_clip(sign: Frames, caption: str, fps: float = 25.0) -> Clip:
@@ -93,9 +93,9 @@ def draw_still(frame: Frames, box: Box | None = None) -> NDArray[np.uint8]:
     image = np.full((_SIDE, _SIDE, 3), _PAPER, np.uint8)
     left, right, top, _ = box or box_of(frame[None])
     points = ((frame[:, :2] - (left, top)) * (_SIDE / (right - left))).round().astype(int)
-    for one, two in BONES:
-        if frame[one, 3] > 0 and frame[two, 3] > 0:
-            ink = _STRONG if max(one, two) >= LEFT_HAND.start and min(one, two) < RIGHT_HAND.stop else _INK
-            ends = tuple(map(int, points[one])), tuple(map(int, points[two]))
+    for start, end in BONES:
+        if frame[start, 3] > 0 and frame[end, 3] > 0:
+            ink = _STRONG if max(start, end) >= LEFT_HAND.start and min(start, end) < RIGHT_HAND.stop else _INK
+            ends = tuple(map(int, points[start])), tuple(map(int, points[end]))
             cv2.line(image, *ends, ink, 2, cv2.LINE_AA)
     return image

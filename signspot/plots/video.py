@@ -68,22 +68,22 @@ def _rows(view: View) -> int:
 
 def draw_page(view: View, span: Segment) -> Page:
     """Draw the curves over `span`: the words spotted in it first, at most four."""
-    shown, left_out = panels(view, MOST_ROWS, span)
+    drawn_panels, left_out = panels(view, MOST_ROWS, span)
     height = _height(view)
     figure = Figure(figsize=(WIDTH / DOTS_PER_INCH, height / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
     canvas = FigureCanvasAgg(figure)
-    for row, panel in enumerate(shown):
+    for row, panel in enumerate(drawn_panels):
         bottom = height - _ROW * (row + 1) + 10
-        place = (_LEFT / WIDTH, bottom / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, (_ROW - 18) / height)
-        axes = figure.add_axes(place)
+        box = (_LEFT / WIDTH, bottom / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, (_ROW - 18) / height)
+        axes = figure.add_axes(box)
         draw_curves(axes, panel, view, span)
-        axes.tick_params(labelsize=8, labelbottom=row == len(shown) - 1)
+        axes.tick_params(labelsize=8, labelbottom=row == len(drawn_panels) - 1)
         _write_word(figure, panel, (bottom + _ROW - 34) / height)
     if left_out:
         figure.text(12 / WIDTH, 12 / height, f"{len(left_out)} more not shown", size=8, color="#555555", va="center")
     canvas.draw()
     image = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    for row, panel in enumerate(shown):
+    for row, panel in enumerate(drawn_panels):
         _paste_thumbnail(image, panel, _ROW * row + 34)
     return Page(span, image)
 
@@ -105,7 +105,7 @@ def _paste_thumbnail(image: Image, panel: Panel, top: int) -> None:
     height, width = small.shape[:2]
     image[top : top + height, 12 : 12 + width] = small
     colour = panel.colour(curve.exemplar)
-    rgb = tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    rgb = tuple(int(colour[offset : offset + 2], 16) for offset in (1, 3, 5))
     cv2.rectangle(image, (12, top), (12 + width - 1, top + height - 1), rgb, 2)
 
 
@@ -186,6 +186,6 @@ def blend(canvas: Image, text: Image, top: int, left: int) -> None:
     width = min(text.shape[1], canvas.shape[1] - left)
     if width <= 0:
         return
-    place = canvas[top : top + text.shape[0], left : left + width]
+    region = canvas[top : top + text.shape[0], left : left + width]
     share = text[:, :width, 3:] / 255
-    place[:] = (place * (1 - share) + text[:, :width, :3] * share).astype(np.uint8)
+    region[:] = (region * (1 - share) + text[:, :width, :3] * share).astype(np.uint8)

@@ -46,9 +46,9 @@ class RecogniserScores:
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # of the right word, by word
 
     def __str__(self) -> str:
-        one, five = self.instance
+        top_1, top_5 = self.instance
         per_class = f"per word {self.classes[0]:.3f} and {self.classes[1]:.3f}"
-        return f"{self.tested} ({self.clips:,} clips): top 1 {one:.3f}, top 5 {five:.3f}; {per_class}"
+        return f"{self.tested} ({self.clips:,} clips): top 1 {top_1:.3f}, top 5 {top_5:.3f}; {per_class}"
 
 
 def signs_to_test(corpus: Corpus, words: set[str]) -> dict[str, list[Label]]:

@@ -94,7 +94,10 @@ def with_confidence(spottings: Sequence[Spotting], words: int, seconds: float) -
     counted = max(words, _length_share(seconds) * _FEWEST_WORDS)
     expected = rates * counted * max(seconds, SHORTEST_VIDEO) / 3600
     shares = np.minimum.accumulate((expected / np.arange(1, len(ranked) + 1))[::-1])[::-1]
-    return [replace(one, confidence=_confidence(share)) for one, share in zip(ranked, shares.tolist(), strict=True)]
+    return [
+        replace(spotting, confidence=_confidence(share))
+        for spotting, share in zip(ranked, shares.tolist(), strict=True)
+    ]
 
 
 def _confidence(share: float) -> Confidence:
@@ -121,7 +124,7 @@ def top_of_words(spottings: Iterable[Spotting], top: int | None) -> list[Spottin
     """The best spottings of each word, the best first; all, if `top` is None."""
     counts: dict[str, int] = {}
     best = []
-    for spotting in sorted(spottings, key=lambda one: (-one.score, one.video, one.time)):
+    for spotting in sorted(spottings, key=lambda spotting: (-spotting.score, spotting.video, spotting.time)):
         counts[spotting.word] = counts.get(spotting.word, 0) + 1
         best += [spotting] if top is None or counts[spotting.word] <= top else []
     return best

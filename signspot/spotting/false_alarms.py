@@ -104,8 +104,8 @@ def _between(low: NDArray[np.float64], high: NDArray[np.float64], share: float) 
 
 def shift_between(here: Sequence[CurveScale], there: Sequence[CurveScale]) -> Shift:
     """The median difference of levels, and of logarithms of spreads, between curves of the same words."""
-    level = np.median([one.level - other.level for one, other in zip(here, there, strict=True)])
-    spread = np.median([np.log(one.spread / other.spread) for one, other in zip(here, there, strict=True)])
+    level = np.median([scale.level - other.level for scale, other in zip(here, there, strict=True)])
+    spread = np.median([np.log(scale.spread / other.spread) for scale, other in zip(here, there, strict=True)])
     return float(level), float(spread)
 
 
@@ -150,10 +150,10 @@ class PeakDistribution:
     def threshold(self, rate: float) -> float:
         """The least normalised score at which a word has at most `rate` false alarms per hour."""
         falling, logs, slope = self._curve
-        wanted = float(np.log(rate))
-        if wanted <= logs[0]:
-            return float(falling[0] + slope * (logs[0] - wanted))
-        return float(np.interp(wanted, logs, falling)) if wanted < logs[-1] else -np.inf
+        log_rate = float(np.log(rate))
+        if log_rate <= logs[0]:
+            return float(falling[0] + slope * (logs[0] - log_rate))
+        return float(np.interp(log_rate, logs, falling)) if log_rate < logs[-1] else -np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class FalseAlarmModel:
                 there = self._background_decoys(exemplars, decoys, self.background)
                 shift = self.cache.shifts[exemplars] = shift_between(here.scales, there.scales)
                 pairs = zip(here.scales, there.scales, strict=True)
-                scales = [one.shrunk(other.moved(shift), self.seconds) for one, other in pairs]
+                scales = [scale.shrunk(other.moved(shift), self.seconds) for scale, other in pairs]
                 normalised, other = here.normalised(scales), there.normalised(there.scales)
                 weight = 1 - own_weight(self.seconds)
                 values = np.concatenate([normalised, other])

@@ -198,19 +198,19 @@ def prominent(scores: FloatArray, curves: Indices, steps: Indices) -> tuple[Indi
     heights = strength(flat[positions])
     valleys = strength(np.minimum.reduceat(flat, positions)[:-1])  # between each maximum and the next
     valleys[curves[1:] != curves[:-1]] = -np.inf
-    kept = np.arange(len(curves))
+    numbers = np.arange(len(curves))
     while True:
-        here, after = heights[kept[:-1]], heights[kept[1:]]
+        here, after = heights[numbers[:-1]], heights[numbers[1:]]
         shallow = np.minimum(here, after) - valleys < _PROMINENCE
-        lost = np.zeros(len(kept), bool)
+        lost = np.zeros(len(numbers), bool)
         lost[:-1] |= shallow & (here < after)
         lost[1:] |= shallow & (here >= after)
         if not lost.any():
-            return curves[kept], steps[kept]
+            return curves[numbers], steps[numbers]
         still = np.flatnonzero(~lost)
         if len(still) < 2:
-            return curves[kept[still]], steps[kept[still]]
-        valleys, kept = np.minimum.reduceat(valleys[: still[-1]], still[:-1]), kept[still]
+            return curves[numbers[still]], steps[numbers[still]]
+        valleys, numbers = np.minimum.reduceat(valleys[: still[-1]], still[:-1]), numbers[still]
 
 
 def _whole_curves(curves: Indices) -> Iterator[slice]:
@@ -229,8 +229,8 @@ def _without_rivals(scores: FloatArray, curves: Indices, steps: Indices, spans: 
     peaks = Peaks(curves, steps, starts, ends, scores[curves, steps])
     best_first = _ordered(-peaks.scores, curves)  # of equal ones the earlier first
     wide = widened(starts[best_first], ends[best_first])
-    kept = np.array(suppress(*wide, overlap, curves[best_first]), np.int64)
-    return peaks.select(np.sort(best_first[kept]))
+    chosen = np.array(suppress(*wide, overlap, curves[best_first]), np.int64)
+    return peaks.select(np.sort(best_first[chosen]))
 
 
 def widened(starts: FloatArray, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -255,16 +255,16 @@ def suppress(starts: FloatArray, ends: FloatArray, overlap: float, curves: Indic
     order = _ordered(starts, of)  # spans by time; an index is also a rank: 0 is the best
     one, other = _rivals(starts[order].astype(np.float64), ends[order].astype(np.float64), overlap, of[order])
     better, worse = np.minimum(order[one], order[other]), np.maximum(order[one], order[other])
-    kept, open_ = np.ones(len(starts), bool), np.ones(len(starts), bool)  # open: not decided yet
+    is_kept, open_ = np.ones(len(starts), bool), np.ones(len(starts), bool)  # open: not decided yet
     while len(worse):
         beaten = np.zeros(len(starts), bool)
         beaten[worse] = True
         sure = open_ & ~beaten  # nothing better that is still open rivals these: they stay
-        kept[worse[sure[better]]] = False
-        open_ &= ~sure & kept
+        is_kept[worse[sure[better]]] = False
+        open_ &= ~sure & is_kept
         still = open_[better] & open_[worse]
         better, worse = better[still], worse[still]
-    indices: list[int] = np.flatnonzero(kept).tolist()
+    indices: list[int] = np.flatnonzero(is_kept).tolist()
     return indices
 
 

@@ -42,13 +42,13 @@ def recurrences(
     if track.codes is None or len(windows) < 2 or len(elsewhere) < _FEWEST or not len(spottings):
         return scores
     signs = np.stack([_sign(track, spotting, length) for spotting in spottings])
-    asked = _some(windows)
+    near = _some(windows)
     there, apart = (
-        np.stack([_lowest_costs(track, signs, window, scale) for window in part], axis=1) for part in (asked, elsewhere)
+        np.stack([_lowest_costs(track, signs, window, scale) for window in part], axis=1) for part in (near, elsewhere)
     )
     mean, spread = apart.mean(axis=1), apart.std(axis=1).clip(_SMALLEST)
     for number, spotting in enumerate(spottings):
-        others = [at for at, window in enumerate(asked) if not _meets(window, spotting)]
+        others = [at for at, window in enumerate(near) if not _meets(window, spotting)]
         if others:
             costs = there[number, others]
             scores[number] = (mean[number] - costs.mean()) / spread[number] * len(others) ** 0.5
@@ -65,9 +65,9 @@ def _sign(track: Track, spotting: Spotting, length: int) -> NDArray[np.float32]:
     assert track.codes is not None
     frames = np.array([spotting.start, spotting.end - 1 / track.grid.fps])
     first, last = ((frames - track.grid.origin) * track.grid.fps).round().clip(0, len(track.codes) - 1)
-    places = np.linspace(first, last, length)
-    below = np.floor(places).astype(np.int64).clip(0, max(0, len(track.codes) - 2))
-    share = (places - below).astype(np.float32)[:, None]
+    positions = np.linspace(first, last, length)
+    below = np.floor(positions).astype(np.int64).clip(0, max(0, len(track.codes) - 2))
+    share = (positions - below).astype(np.float32)[:, None]
     here, there = (track.codes[np.minimum(at, len(track.codes) - 1)].astype(np.float32) for at in (below, below + 1))
     lerped: NDArray[np.float32] = here + share * (there - here)
     return lerped

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 _UNKNOWN: float = fitted("identification")["unknown"]  # chance from which on a sign is taken for one of no word
 
-What = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
+Signs = Exemplar | Iterable[Exemplar] | Mapping[str, Sequence[Exemplar]]
 
 
 def load(
@@ -81,7 +81,7 @@ class Spotter:
     def spot(
         self,
         source: Source | Track,
-        what: What | Gallery,
+        signs: Signs | Gallery,
         options: SpotOptions | None = None,
         progress: Progress | None = None,
         **changes: Any,
@@ -92,17 +92,17 @@ class Spotter:
 
         Args:
             source: a video path, a `.pose` path, a track's path, landmarks, or a track.
-            what: exemplars, words of a dictionary (`dictionary["apple"]`), a dictionary, or a gallery made before.
+            signs: exemplars, words of a dictionary (`dictionary["apple"]`), a dictionary, or a gallery made before.
             options: threshold, stride and so on.
             progress: called with frames done and frames in all while the source is embedded.
             changes: fields of `SpotOptions`, as keywords.
         """
-        return list(self.search(source, what, replace(options or SpotOptions(), **changes), progress).spottings)
+        return list(self.search(source, signs, replace(options or SpotOptions(), **changes), progress).spottings)
 
     def search(
         self,
         source: Source | Track,
-        what: What | Gallery,
+        signs: Signs | Gallery,
         options: SpotOptions | None = None,
         progress: Progress | None = None,
         *,
@@ -112,13 +112,13 @@ class Spotter:
 
         Args:
             source: as in `spot`.
-            what: as in `spot`.
+            signs: as in `spot`.
             options: as in `spot`.
             progress: as in `spot`.
             within: only spottings whose time lies in this segment.
         """
         chosen = options or SpotOptions()
-        gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
+        gallery = signs if isinstance(signs, Gallery) else self.gallery(signs, chosen)
         track = self.track(source, chosen, progress)
         windows = Windows.of(track)
         if chosen.refine and track.grid.stride > 1:
@@ -149,8 +149,8 @@ class Spotter:
         """
         if gallery.codes is None or track.codes is None:
             return [spotting.score for spotting in spottings]
-        found = recurrences(track, spottings, windows, self._calibration.scale, gallery.codes.shape[1])
-        return [recurring_score(spotting.score, value) for spotting, value in zip(spottings, found, strict=True)]
+        recurrence = recurrences(track, spottings, windows, self._calibration.scale, gallery.codes.shape[1])
+        return [recurring_score(spotting.score, value) for spotting, value in zip(spottings, recurrence, strict=True)]
 
     def word_scores(self, track: Track, gallery: Gallery, options: SpotOptions) -> WordScores:
         """The best score of each word at every time step of a track, as `search` compares them."""
@@ -180,7 +180,7 @@ class Spotter:
     def identify(
         self,
         source: Source,
-        what: What | Gallery,
+        signs: Signs | Gallery,
         top: int | None = None,
         options: SpotOptions | None = None,
         segment: Segment | None = None,
@@ -189,7 +189,7 @@ class Spotter:
 
         Args:
             source: a video path, a `.pose` path or landmarks that show one sign.
-            what: as in `spot`.
+            signs: as in `spot`.
             top: how many words; all, if None.
             options: whether to mirror, and how to match.
             segment: where the sign is in the source; None: where the wrists move.
@@ -198,7 +198,7 @@ class Spotter:
             Words, the best first; each with its best exemplar.
         """
         chosen = options or SpotOptions()
-        gallery = what if isinstance(what, Gallery) else self.gallery(what, chosen)
+        gallery = signs if isinstance(signs, Gallery) else self.gallery(signs, chosen)
         sign = ExemplarEmbedder(self.encoder, self.cache, chosen.seed).embed_source(source, segment)
         return self.identify_views(sign, gallery, chosen)[:top]
 
@@ -213,11 +213,11 @@ class Spotter:
         others = partial(decoy_strengths, sign, self._calibration.scale, self._decoys, mirror=mirror)
         return with_chances(matches, gallery, others)
 
-    def gallery(self, what: What, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
+    def gallery(self, signs: Signs, options: SpotOptions | None = None, progress: Progress = silent) -> Gallery:
         """Embed exemplars, words of a dictionary, or a dictionary."""
         chosen = options or SpotOptions()
         embedder = ExemplarEmbedder(self.encoder, self.cache, chosen.seed)
-        gallery = embedder.gallery(exemplars_of(what), mirror=chosen.mirror, progress=progress)
+        gallery = embedder.gallery(exemplars_of(signs), mirror=chosen.mirror, progress=progress)
         for poor in self.poor_exemplars(gallery):
             names = poor.exemplar.id, poor.exemplar.word, poor.matches
             remedy = "Leave it out, or give the segment of the sign"
@@ -315,13 +315,13 @@ class Spotter:
         return refine(self.encoder, source, track, sorted(indices))
 
 
-def exemplars_of(what: What) -> list[Exemplar]:
+def exemplars_of(signs: Signs) -> list[Exemplar]:
     """All exemplars in an exemplar, a list of them, or a dictionary."""
-    if isinstance(what, Exemplar):
-        return [what]
-    if isinstance(what, Mapping):
-        return [exemplar for exemplars in what.values() for exemplar in exemplars]
-    exemplars = list(what)
+    if isinstance(signs, Exemplar):
+        return [signs]
+    if isinstance(signs, Mapping):
+        return [exemplar for exemplars in signs.values() for exemplar in exemplars]
+    exemplars = list(signs)
     for item in exemplars:
         if not isinstance(item, Exemplar):
             raise OptionsError(
@@ -380,8 +380,8 @@ def with_chances(
     for match in matches:
         by_chance = cached(len(set(gallery.rows[gallery.words[match.word]].tolist())))
         height = (float(strength(match.score)) - by_chance.mean()) / max(float(by_chance.std()), 1e-6)
-        one = min(0.5 * math.erfc(height / math.sqrt(2)), 1 - 1e-12)
-        chances.append(replace(match, chance=float(f"{-math.expm1(len(gallery.words) * math.log1p(-one)):.3g}")))
+        tail = min(0.5 * math.erfc(height / math.sqrt(2)), 1 - 1e-12)
+        chances.append(replace(match, chance=float(f"{-math.expm1(len(gallery.words) * math.log1p(-tail)):.3g}")))
     return chances
 
 

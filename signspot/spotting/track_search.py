@@ -166,8 +166,8 @@ class TrackSearch:
             self._reported(decide(above, default, len(gallery.words), searched)),
             dict(zip(best, self._reported(best.values()), strict=True)),
         )
-        given = self.track, matcher, gallery, self.options, thresholds, defaults
-        return SearchResult(*given, *results, tuple(blocks))
+        inputs = self.track, matcher, gallery, self.options, thresholds, defaults
+        return SearchResult(*inputs, *results, tuple(blocks))
 
     def _reported(self, spottings: Iterable[Spotting]) -> tuple[Spotting, ...]:
         """Spottings without false alarms per hour, where the video is too short to tell them."""

@@ -120,10 +120,10 @@ class EmbeddedFootage:
     @property
     def digest(self) -> str:
         """Names all that is learned from and measured on."""
-        said = [f"{name} {track.encoder} {track.source}" for name, track in sorted(self.tracks.items())]
-        said += [repr(segment) for segment in (*self.learned, *self.held)] + sorted(self.words)
-        said.append(hashlib.sha256(np.ascontiguousarray(self.gallery.embeddings).tobytes()).hexdigest())
-        return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+        contents = [f"{name} {track.encoder} {track.source}" for name, track in sorted(self.tracks.items())]
+        contents += [repr(segment) for segment in (*self.learned, *self.held)] + sorted(self.words)
+        contents.append(hashlib.sha256(np.ascontiguousarray(self.gallery.embeddings).tobytes()).hexdigest())
+        return hashlib.sha256("\n".join(contents).encode()).hexdigest()[:16]
 
 
 def read_footage(

@@ -219,12 +219,12 @@ class SegmentBatches:
             for index in random.permutation(np.array(self._shown.get(word, []), np.int64))[: self.options.exemplars]
         ]
         used, row = np.unique([index for index, *_ in looked_up], return_inverse=True)
-        codes, embeddings, seen = self._frames(chosen)
-        clips, words = self._clips(chosen, marked, seen)
+        codes, embeddings, is_frame = self._frames(chosen)
+        clips, words = self._clips(chosen, marked, is_frame)
         return SegmentBatch(
             codes,
             embeddings,
-            seen,
+            is_frame,
             clips,
             words,
             self._codes[torch.from_numpy(used)].permute(2, 1, 0, 3),
@@ -246,23 +246,23 @@ class SegmentBatches:
         longest = max(last - first for first, last in ranges)
         codes = torch.zeros(len(segments), longest, self._codes.shape[-1])
         embeddings = torch.zeros(len(segments), longest, self._embeddings.shape[-1])
-        seen = torch.zeros(len(segments), longest, dtype=torch.bool)
+        is_frame = torch.zeros(len(segments), longest, dtype=torch.bool)
         for item, (track, (first, last)) in enumerate(zip(tracks, ranges, strict=True)):
             assert track.codes is not None, "the encoder gives frame codes"
             window = np.clip(np.arange(first, last) - track.grid.window // 2, 0, len(track) - 1)
             codes[item, : last - first] = torch.from_numpy(np.asarray(track.codes[first:last], np.float32))
             embeddings[item, : last - first] = torch.from_numpy(np.asarray(track.embeddings[window], np.float32))
-            seen[item, : last - first] = True
-        return codes, embeddings, seen
+            is_frame[item, : last - first] = True
+        return codes, embeddings, is_frame
 
     def _clips(
-        self, segments: list[SubtitledSegment], marked: list[Label | None], seen: Tensor
+        self, segments: list[SubtitledSegment], marked: list[Label | None], is_frame: Tensor
     ) -> tuple[ClipEnds, Tensor]:
         """The clips of all segments, and (N,) their words."""
         shortest = self._codes.shape[2] // 2  # frames before which no sign ends
         ends: list[tuple[int, int, NDArray[np.int64]]] = []
         for item, (segment, label) in enumerate(zip(segments, marked, strict=True)):
-            frames = np.arange(shortest, int(seen[item].sum()))
+            frames = np.arange(shortest, int(is_frame[item].sum()))
             if label is not None:
                 inside = _is_labelled(frames, label, segment, self.footage.tracks[segment.video].grid)
                 if inside.any():

@@ -83,9 +83,9 @@ def fill(kind: type[_T], values: dict[str, Any], where: str) -> _T:
             near = get_close_matches(key, names, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(sorted(names))}"
             raise OptionsError(f"unknown key '{key}' in {where}.{hint}")
-    given = {key: _value(hints[key], value, key, where) for key, value in values.items()}
+    fields_of_kind = {key: _value(hints[key], value, key, where) for key, value in values.items()}
     try:
-        return kind(**given)
+        return kind(**fields_of_kind)
     except TypeError as error:
         raise OptionsError(f"{where} does not fit: {error}") from error
 
@@ -131,7 +131,7 @@ def override(values: dict[str, Any], text: str) -> None:
     Raises:
         OptionsError: it has another form, or a key of the path is of no table.
     """
-    path, equals, given = text.partition("=")
+    path, equals, text_value = text.partition("=")
     *parents, key = (part.strip() for part in path.split("."))
     if not equals or not key or not all(parents):
         raise OptionsError(f"an override is KEY=VALUE, such as optimiser.lr=3e-4; got {quoted(text)}")
@@ -140,9 +140,9 @@ def override(values: dict[str, Any], text: str) -> None:
         if not isinstance(values, dict):
             raise OptionsError(f"{parent} is not a table of the configuration; got {quoted(text)}")
     try:
-        values[key] = tomllib.loads(f"value = {given}")["value"]
+        values[key] = tomllib.loads(f"value = {text_value}")["value"]
     except (ValueError, RecursionError):
-        values[key] = given
+        values[key] = text_value
 
 
 def read_training(path: str | PathLike[str], kinds: Mapping[str, type[Any]], overrides: Sequence[str] = ()) -> Any:

@@ -100,17 +100,17 @@ def collect_items(
         OptionsError: nothing is left, or one word only, from which nothing can be told apart.
     """
     chosen = options or ItemOptions()
-    given = list(labels)
-    if not given:
+    listed_labels = list(labels)
+    if not listed_labels:
         raise OptionsError("the corpus has no labels. Spot mouthings or signs in it first.")
-    wanted, with_exemplar = set(labelled) & set(listed), set(listed)
+    usable_words, with_exemplar = set(labelled) & set(listed), set(listed)
     items = [
         _item(label, subtitle, chosen, with_exemplar)
-        for label in given
-        if label.word in wanted and chosen.least.admits(label) and label.source.value in chosen.sources
+        for label in listed_labels
+        if label.word in usable_words and chosen.least.admits(label) and label.source.value in chosen.sources
         if (subtitle := _around(label, subtitles.get(label.video, ()), chosen)) is not None
     ]
-    _check(items, given, chosen)
+    _check(items, listed_labels, chosen)
     return items
 
 
@@ -183,9 +183,9 @@ class TrainingSubset:
         videos = self.corpus.videos.values()
         files = [path for video in videos for path in (video.landmarks, video.video, video.subtitles) if path]
         files += [layout.splits, *(exemplar.path for exemplar in self.dictionary.exemplars if exemplar.path)]
-        said = "\n".join(f"{path.name} {content_digest(path)}" for path in files if path.is_file())
+        contents = "\n".join(f"{path.name} {content_digest(path)}" for path in files if path.is_file())
         labels = "\n".join(repr(label) for label in self.labels)
-        return hashlib.sha256(f"{said}\n{labels}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{contents}\n{labels}".encode()).hexdigest()[:16]
 
     def items(self, options: ItemOptions, words: Collection[str] | None = None) -> list[Item]:
         """The items of all labels, or of the labels and exemplars of some words.
@@ -240,9 +240,9 @@ def find_training_subset(
             f"the corpus {corpus.folder} has no labels in its training videos ({len(training)}). "
             "Spot mouthings or signs in it first, or put labels into labels/*.jsonl"
         )
-    wanted = _split_words(corpus, words)
-    chosen = set(dictionary) if wanted is None else wanted & set(dictionary)
-    _report_missing([label for label in labels if wanted is None or label.word in wanted], dictionary)
+    split_words = _split_words(corpus, words)
+    chosen = set(dictionary) if split_words is None else split_words & set(dictionary)
+    _report_missing([label for label in labels if split_words is None or label.word in split_words], dictionary)
     usable = tuple(label for label in labels if label.word in chosen)
     return TrainingSubset(replace(corpus, videos=training), dictionary, tuple(sorted(chosen)), usable)
 

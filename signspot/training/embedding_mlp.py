@@ -76,10 +76,10 @@ class EmbeddingTask(Task[Mlp, FeatureBatch]):
         """As `Task.arrays`; of several processes, the share of one."""
         return {
             "clips": batch.clips.numpy(),
-            "clip_word": batch.places.clip_word,
+            "clip_word": batch.indices.clip_word,
             "exemplars": batch.exemplars.numpy(),
             "exemplar_word": batch.exemplar_words.numpy(),
-            "videos": np.array(batch.places.videos),
+            "videos": np.array(batch.indices.videos),
         }
 
 
@@ -98,15 +98,15 @@ def batch_loss(
     device, parts = device_of(mlp), (batch.clips, batch.exemplars)
     clips, exemplars = ((part.to(device) - standard.mean.to(device)) / standard.scale for part in parts)
     synonyms = None if batch.synonyms is None else batch.synonyms.to(device)
-    places = batch.places
+    indices = batch.indices
     if config.loss == "classification":
         logits = [_logits(mlp, clips, "continuous"), _logits(mlp, exemplars, "dictionary")]
-        words = torch.cat([torch.from_numpy(places.clip_word), batch.exemplar_words]).to(device)
-        counts = (len(places.clip_word), len(places.exemplars))
+        words = torch.cat([torch.from_numpy(indices.clip_word), batch.exemplar_words]).to(device)
+        counts = (len(indices.clip_word), len(indices.exemplars))
         return classification(torch.cat([group.gather(*part) for part in zip(logits, counts, strict=True)]), words)
     embedded = batch.embedded(
-        group.gather(mlp(clips, "continuous"), len(places.clip_word)),
-        group.gather(mlp(exemplars, "dictionary"), len(places.exemplars)),
+        group.gather(mlp(clips, "continuous"), len(indices.clip_word)),
+        group.gather(mlp(exemplars, "dictionary"), len(indices.exemplars)),
     )
     if config.loss == "info_nce":
         return info_nce(embedded, config.temperature, synonyms)
@@ -192,16 +192,18 @@ def train_embedding_on_corpus(
     group.wait()
     sure = validation_labels(corpus, subset.words) if config.compute.validate_every else []
     validation = {label.video: corpus.videos[label.video] for label in sure}
-    seen = replace(corpus, videos={**subset.corpus.videos, **validation})
+    with_validation = replace(corpus, videos={**subset.corpus.videos, **validation})
     with stage("trunk features") as progress:
         folder = run.features or run.out / "features"
         with moved_to(find_device(run.device), encoder.module):
-            features = trunk_features(encoder, seen, folder, progress)
+            features = trunk_features(encoder, with_validation, folder, progress)
     visible = {exemplar.word for exemplar in features.exemplars}  # of exemplars that the trunk could see
     items = subset.items(config.items, [word for word in subset.words if word in visible])
     pairs = synonym_pairs(config.synonyms, subset.dictionary, subset.words)
     data = EmbeddingData(features, items, config, pairs)
-    held_out = replace(subset, corpus=seen, labels=tuple(sure)).items(config.items, data.words) if sure else []
+    held_out = (
+        replace(subset, corpus=with_validation, labels=tuple(sure)).items(config.items, data.words) if sure else []
+    )
     with stage("training") as progress:
         trained = train(EmbeddingTask(config, data, held_out), run.out, progress, device=run.device)
     counts = {"items": len(items), "words": len({item.word for item in items})}

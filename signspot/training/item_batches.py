@@ -54,7 +54,7 @@ class ItemBatchOptions(SignWindow):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class BatchIndices:
     """A batch, before any feature is read: where its clips and exemplars are to be found."""
 
     videos: tuple[str, ...]  # (B,) the items' videos
@@ -68,11 +68,11 @@ class Places:
     exemplar_word: IntArray  # (V,)
     exemplar_foreground: NDArray[np.bool_]  # (V,)
 
-    def foreground_only(self) -> "Places":
+    def foreground_only(self) -> "BatchIndices":
         """Labelled clips and their words' exemplars: what there is without subtitles."""
         rows, columns = self.clip_word != BACKGROUND, self.exemplar_foreground
         used, renumbered = np.unique(self.exemplar_row[columns], return_inverse=True)
-        return Places(
+        return BatchIndices(
             self.videos,
             self.clip_window[rows],
             self.clip_item[rows],
@@ -140,7 +140,7 @@ class ItemBatches:
         """Batches in an epoch, in which about as many items are drawn as there are."""
         return math.ceil(len(self.items) / self.size)
 
-    def __getitem__(self, step: int) -> Places:
+    def __getitem__(self, step: int) -> BatchIndices:
         """Make batch number `step`, which may lie in any epoch."""
         random = np.random.default_rng([self.seed, step])
         chosen = [self.items[index] for index in self._choose(step, random)]
@@ -150,7 +150,7 @@ class ItemBatches:
         flat = [(item, word, word == chosen[item].word) for item, pairs in enumerate(looked_up) for _, word in pairs]
         counts = [len(starts) for starts in windows]
         words = [[self.number[item.word], *[BACKGROUND] * (n - 1)] for item, n in zip(chosen, counts, strict=True)]
-        return Places(
+        return BatchIndices(
             tuple(item.video for item in chosen),
             np.concatenate(windows),
             np.repeat(np.arange(len(chosen)), counts),
@@ -278,31 +278,31 @@ class FeatureBatch:
 
     clips: Tensor  # (N, D), or the rows of one process
     exemplars: Tensor  # (E, D) each exemplar once, or the rows of one process
-    places: Places  # of the whole batch
+    indices: BatchIndices  # of the whole batch
     synonyms: Tensor | None = None  # (P, 2) words of which pairs are neither positive nor negative
 
     def embedded(self, clips: Tensor, exemplars: Tensor) -> Batch:
         """The batch as losses see it, of embedded (N, D) clips and (E, D) exemplars."""
-        places = self.places
+        indices = self.indices
 
         def there(values: NDArray[Any]) -> Tensor:
             return torch.from_numpy(values).to(clips.device)
 
         return Batch(
             clips,
-            there(places.clip_item),
-            there(places.clip_word),
-            exemplars[there(places.exemplar_row)],
-            there(places.exemplar_item),
-            there(places.exemplar_word),
-            there(places.exemplar_foreground),
+            there(indices.clip_item),
+            there(indices.clip_word),
+            exemplars[there(indices.exemplar_row)],
+            there(indices.exemplar_item),
+            there(indices.exemplar_word),
+            there(indices.exemplar_foreground),
         )
 
     @property
     def exemplar_words(self) -> Tensor:
         """(E,) the word of each exemplar."""
-        words = np.zeros(len(self.places.exemplars), np.int64)
-        words[self.places.exemplar_row] = self.places.exemplar_word
+        words = np.zeros(len(self.indices.exemplars), np.int64)
+        words[self.indices.exemplar_row] = self.indices.exemplar_word
         return torch.from_numpy(words)
 
 
@@ -332,7 +332,7 @@ class EmbeddingData:
         bank = features.clips.shape[1]
         self.batches = ItemBatches(items, grids, words, bank, config.seed, config.batch)
         number = self.batches.number
-        pairs = [(number[one], number[two]) for one, two in synonyms if one in number and two in number]
+        pairs = [(number[word], number[synonym]) for word, synonym in synonyms if word in number and synonym in number]
         self._synonyms = torch.tensor(pairs, dtype=torch.int64) if pairs else None
 
     @property
@@ -350,20 +350,20 @@ class EmbeddingData:
 
     def read(self, step: int, group: Group = ALONE) -> FeatureBatch:
         """Batch number `step`, with the features of this process's share of clips and exemplars only."""
-        places = self.batches[step]
+        indices = self.batches[step]
         if self.config.loss != "watch_read_lookup":
-            places = places.foreground_only()
-        mine = group.share(len(places.clip_window))
-        windows, items = places.clip_window[mine], places.clip_item[mine]
+            indices = indices.foreground_only()
+        mine = group.share(len(indices.clip_window))
+        windows, items = indices.clip_window[mine], indices.clip_item[mine]
         clips = np.zeros((len(windows), self.features.dimension), np.float32)
         for item in np.unique(items):
-            video = self.features.videos[places.videos[item]].features
+            video = self.features.videos[indices.videos[item]].features
             clips[items == item] = video[windows[items == item]]
-        mine = group.share(len(places.exemplars))
-        rows = self._rows[places.exemplars[mine]]
-        drawn = self.features.clips[rows[:, None], places.exemplar_clips[mine]]  # (E, n, D)
+        mine = group.share(len(indices.exemplars))
+        rows = self._rows[indices.exemplars[mine]]
+        drawn = self.features.clips[rows[:, None], indices.exemplar_clips[mine]]  # (E, n, D)
         exemplars = drawn.mean(axis=1, dtype=np.float32)
-        return FeatureBatch(torch.from_numpy(clips), torch.from_numpy(exemplars), places, self._synonyms)
+        return FeatureBatch(torch.from_numpy(clips), torch.from_numpy(exemplars), indices, self._synonyms)
 
     def standard(self) -> Standard:
         """The shift and scale of every eighth window of all videos that have items.

@@ -103,10 +103,10 @@ def _drop(clips: Clips, wrist: int, hand: slice, random: np.random.Generator, sh
         start = int(random.integers(0, frames - length + 1))
         run, before, after = slice(start, start + length), start - 1, start + length
         ends = [before if before >= 0 else after, after if after < frames else before]
-        place = clip[:, wrist, :3] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
-        here, there = clip[ends][:, hand, :3] - place[ends][:, None]
+        wrist_location = clip[:, wrist, :3] * np.array([1, 1, 0], np.float32)  # a hand's depth is its own
+        here, there = clip[ends][:, hand, :3] - wrist_location[ends][:, None]
         along = (np.arange(1, length + 1, dtype=np.float32) / (length + 1))[:, None, None]
-        clip[run, hand, :3] = here + along * (there - here) + place[run][:, None]
+        clip[run, hand, :3] = here + along * (there - here) + wrist_location[run][:, None]
         is_known = clip[ends, hand.start, 3].min() * clip[ends, wrist, 3].min()
         clip[run, hand, 3] = is_known * clip[run, wrist, 3][:, None]
 
@@ -170,7 +170,7 @@ def collect_signs(
     vocabulary = tuple(sorted(words))
     signed: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
     sure: dict[str, list[bool]] = {word: [] for word in vocabulary}
-    shown: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
+    exemplars_by_word: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
     if options.dictionary < 1:
         every = corpus.labels(list(videos)) if labels is None else labels
         admitted = [label for label in every if options.least.admits(label) and label.source.value in options.sources]
@@ -183,22 +183,22 @@ def collect_signs(
                 sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
     if options.dictionary > 0:
         for exemplar in corpus.dictionary().exemplars if exemplars is None else exemplars:
-            if exemplar.word in shown and exemplar.path is not None:
+            if exemplar.word in exemplars_by_word and exemplar.path is not None:
                 try:
-                    shown[exemplar.word].append(exemplar_sign(exemplar, LABEL_FPS).astype(np.float16))
+                    exemplars_by_word[exemplar.word].append(exemplar_sign(exemplar, LABEL_FPS).astype(np.float16))
                 except SignspotError as error:
                     logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
-    for kind, signs_by_word, wanted in (
+    for kind, signs_by_word, needed in (
         ("a label", signed, options.dictionary < 1),
-        ("an exemplar", shown, options.dictionary > 0),
+        ("an exemplar", exemplars_by_word, options.dictionary > 0),
     ):
         count = sum(bool(signs) for signs in signs_by_word.values())
-        if wanted and count < 2:
+        if needed and count < 2:
             raise OptionsError(
                 f"{count} of {len(vocabulary):,} words have {kind} that can be used: a classifier needs two"
             )
     continuous, dictionary = (
-        tuple(tuple(signs_by_word[word]) for word in vocabulary) for signs_by_word in (signed, shown)
+        tuple(tuple(signs_by_word[word]) for word in vocabulary) for signs_by_word in (signed, exemplars_by_word)
     )
     return LabelledSigns(vocabulary, continuous, dictionary, tuple(tuple(sure[word]) for word in vocabulary))
 
@@ -215,7 +215,7 @@ def _around(labels: Sequence[Label], video: CorpusVideo, window: SignWindow) -> 
     except SignspotError as error:
         logger.warning("left out the %d labels of the video '%s': %s", len(labels), video.id, error)
         return
-    seen, origin = as_right_handed(landmarks), float(landmarks.times[0])
+    frames_of_video, origin = as_right_handed(landmarks), float(landmarks.times[0])
     last = float(landmarks.times[-1])
     inside = [label for label in labels if origin <= label.time <= last + 1.0]  # a second for clocks that differ
     if len(inside) < len(labels):
@@ -224,7 +224,7 @@ def _around(labels: Sequence[Label], video: CorpusVideo, window: SignWindow) -> 
     for label in inside:
         segment = window.of(label)
         frames = round((segment.start - origin) * LABEL_FPS) + np.arange(round(segment.duration * LABEL_FPS))
-        yield label, seen[np.clip(frames, 0, len(seen) - 1)].astype(np.float16)
+        yield label, frames_of_video[np.clip(frames, 0, len(frames_of_video) - 1)].astype(np.float16)
 
 
 class SignBatches:
@@ -257,15 +257,15 @@ class SignBatches:
         signed = self._sure if count else self._every
         with_signs = [word for word, signs_of_word in enumerate(signed) if signs_of_word]
         words = [*_draw(with_signs, self.options.clips - count, random), *_draw(self._shown, count, random)]
-        shown = np.arange(len(words)) >= len(words) - count
+        of_exemplar = np.arange(len(words)) >= len(words) - count
         clips = [
             self._exemplar(_any(self.signs.dictionary[word], random), random)
             if is_shown
             else self._labelled(_any(signed[word], random), random)
-            for word, is_shown in zip(words, shown.tolist(), strict=True)
+            for word, is_shown in zip(words, of_exemplar.tolist(), strict=True)
         ]
         augmented = augment(np.stack(clips), random, self.augmentation)
-        return torch.from_numpy(augmented), torch.tensor(words), torch.from_numpy(shown)
+        return torch.from_numpy(augmented), torch.tensor(words), torch.from_numpy(of_exemplar)
 
     def _exemplar(self, sign: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.float32]:
         if self.options.exemplars == "rate":

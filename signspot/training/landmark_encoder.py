@@ -201,15 +201,15 @@ class PairLearner(nn.Module):
     def signs(self, batch: CodedPairs, group: Group = ALONE) -> Tensor:
         """Code a batch: (16, 2 K, C), all signs stretched to 16 frames; each process codes its share of signs."""
         device, mine = device_of(self), group.share(len(batch.first))
-        seen, first, lengths = batch.seen, batch.first[mine] - self.context, batch.lengths[mine]
+        frames, first, lengths = batch.seen, batch.first[mine] - self.context, batch.lengths[mine]
         if group.size > 1:
             sizes = lengths + 2 * self.context - 2  # described frames that the codes of a sign follow from
-            seen = torch.cat([seen[start : start + size] for start, size in zip(first, sizes, strict=True)])
+            frames = torch.cat([frames[start : start + size] for start, size in zip(first, sizes, strict=True)])
             first = np.cumsum(sizes) - sizes
-        codes = self.coder.code(seen[None].to(device), 1)[0].float()  # whatever the precision of products
-        places = first + np.linspace(0, 1, SIGN_FRAMES)[:, None] * (lengths - 1)
-        below = np.minimum(np.floor(places).astype(np.int64), first + lengths - 2)
-        share = torch.from_numpy((places - below).astype(np.float32))[..., None].to(device)
+        codes = self.coder.code(frames[None].to(device), 1)[0].float()  # whatever the precision of products
+        positions = first + np.linspace(0, 1, SIGN_FRAMES)[:, None] * (lengths - 1)
+        below = np.minimum(np.floor(positions).astype(np.int64), first + lengths - 2)
+        share = torch.from_numpy((positions - below).astype(np.float32))[..., None].to(device)
         here = torch.from_numpy(below).to(device)
         signs = torch.lerp(codes[here], codes[here + 1], share)
         return group.gather(signs.transpose(0, 1), len(batch.first)).transpose(0, 1)
@@ -219,10 +219,10 @@ class PairLearner(nn.Module):
         ours, theirs = self.signs(batch, group).chunk(2, dim=1)
         with torch.autocast(ours.device.type, enabled=False):  # sums of many small costs stay in float32
             aligned = -self.sharpness[0].exp() * warping_cost(ours, theirs)
-            one, two = (
+            first_signs, second_signs = (
                 functional.normalize(self.coder.pooled(part.transpose(0, 1)), dim=-1) for part in (ours, theirs)
             )
-            embedded = self.sharpness[1].exp() * one @ two.T
+            embedded = self.sharpness[1].exp() * first_signs @ second_signs.T
             hits = (aligned.argmax(dim=1) == torch.arange(len(aligned), device=aligned.device)).float().mean()
             return _both_ways(aligned, smoothing), _both_ways(embedded, smoothing), hits
 
@@ -437,10 +437,10 @@ def _code_decoys(encoder: Encoder, clips: Sequence[IsolatedClip]) -> tuple[NDArr
 def _is_clear(landmarks: Landmarks) -> bool:
     """Whether a clip shows a sign well enough to be a decoy."""
     try:
-        seen, first, last = sign_in_context(landmarks, FPS)
+        frames, first, last = sign_in_context(landmarks, FPS)
     except SignspotError:
         return False
-    hands = seen[first : last + 1, [LEFT_HAND.start, RIGHT_HAND.start], 3].any(axis=1)
+    hands = frames[first : last + 1, [LEFT_HAND.start, RIGHT_HAND.start], 3].any(axis=1)
     return last - first + 1 >= _FEWEST_FRAMES and float(hands.mean()) >= _LEAST_SEEN
 
 

@@ -201,10 +201,10 @@ class LipBatches:
         times = start + np.arange(steps) * STEP / FPS
         shapes = np.full(steps, len(VISEMES) if clip.complete else UNKNOWN)
         for word in words:
-            said = numbers(of_phonemes(word.phonemes) if word.phonemes else self.visemes[word.word])
-            position = (times - word.segment.start) / word.segment.duration * len(said)
-            inside = (position >= 0) & (position < len(said))
-            shapes[inside] = np.array(said)[position[inside].astype(int)]
+            visemes = numbers(of_phonemes(word.phonemes) if word.phonemes else self.visemes[word.word])
+            position = (times - word.segment.start) / word.segment.duration * len(visemes)
+            inside = (position >= 0) & (position < len(visemes))
+            shapes[inside] = np.array(visemes)[position[inside].astype(int)]
         return shapes
 
 
@@ -272,16 +272,16 @@ def measured_distortions(path: Path = MEASURED) -> tuple[LipDistortion, ...]:
 
 def _draw_measured(measured: Sequence[LipDistortion], random: np.random.Generator) -> LipDistortion:
     """Something between the distortions of two videos, and somewhat beside it."""
-    one, other = (measured[int(number)] for number in random.integers(len(measured), size=2))
+    first, second = (measured[int(number)] for number in random.integers(len(measured), size=2))
     share = random.random()
     gains = np.ones(len(SHAPES))
     for names, *_ in _GAINS:  # of shapes between the same points together, so that they stay alike
         gains[[SHAPES.index(name) for name in names]] = np.exp(random.normal(0, _GAIN_SPREAD))
     size = random.uniform(*_ERRORS)
     return LipDistortion(
-        (share * one.mixing + (1 - share) * other.mixing) * gains,
-        (share * one.covariance + (1 - share) * other.covariance) * size**2,
-        share * one.memory + (1 - share) * other.memory,
+        (share * first.mixing + (1 - share) * second.mixing) * gains,
+        (share * first.covariance + (1 - share) * second.covariance) * size**2,
+        share * first.memory + (1 - share) * second.memory,
     )
 
 

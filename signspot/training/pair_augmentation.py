@@ -56,7 +56,7 @@ class Change:
     lost_face: float = 0.1  # share without a face
 
     def __post_init__(self) -> None:
-        check_numbers(self, *(each.name for each in fields(self)), least=0)
+        check_numbers(self, *(field.name for field in fields(self)), least=0)
         check_numbers(self, "cut_out", "no_depth", "lost_hand", "lost_elbow", "lost_face", least=0, most=1)
 
 
@@ -92,13 +92,13 @@ def change(x: Tensor, owner: Ints, many: int, how: Change, random: np.random.Gen
 
     reach = each(np.exp(random.normal(0, how.reach, (many, 2)) + random.normal(0, how.reach, (many, 1))))
     for _, wrist, hand in _ARMS:
-        own = points[:, hand.start : hand.start + 1].clone()
-        rays = points[:, hand] - own
+        wrist_point = points[:, hand.start : hand.start + 1].clone()
+        rays = points[:, hand] - wrist_point
         size = each(np.exp(random.normal(0, how.hand_size, many)))[:, None, None]
         bias = each(random.normal(0, how.finger_bias, (many, HAND_POINTS, 3)))
-        step = torch.cat([own[..., :2] * (reach - 1)[:, None], torch.zeros_like(own[..., :1])], dim=-1)
+        step = torch.cat([wrist_point[..., :2] * (reach - 1)[:, None], torch.zeros_like(wrist_point[..., :1])], dim=-1)
         step[..., :2] += each(random.normal(0, how.hand_shift, (many, 1, 2)))
-        points[:, hand] = own + rays * size + bias + step
+        points[:, hand] = wrist_point + rays * size + bias + step
         points[:, wrist : wrist + 1] += step
         seen[some(how.lost_hand / 2), hand] = 0
     depth = np.exp(random.normal(0, how.depth, many)) * (random.random(many) >= how.no_depth)
@@ -159,7 +159,7 @@ class NewSigns:
         return self.shapes | self.arm | self.ending
 
 
-def recombine(x: Tensor, other: Tensor, new: NewSigns, sign: Ints, place: Floats) -> Tensor:
+def recombine(x: Tensor, other: Tensor, new: NewSigns, sign: Ints, position: Floats) -> Tensor:
     """Make new signs.
 
     Args:
@@ -167,13 +167,13 @@ def recombine(x: Tensor, other: Tensor, new: NewSigns, sign: Ints, place: Floats
         other: (N, 69, 4) performances of other signs at the same time; anything where none is needed.
         new: how.
         sign: (N,) which of the K signs a frame is of.
-        place: (N,) where in its sign a frame is, from 0 to 1.
+        position: (N,) where in its sign a frame is, from 0 to 1.
 
     Returns:
         (N, 69, 4).
     """
     shapes, arm = (torch.from_numpy(flag[sign])[:, None, None] for flag in (new.shapes, new.arm))
-    ending = torch.from_numpy(new.ending[sign] & (place > 0.5))[:, None, None]
+    ending = torch.from_numpy(new.ending[sign] & (position > 0.5))[:, None, None]
     joined = torch.where(ending, other, x)
     for _, wrist, hand in _ARMS:
         joined[:, hand] = torch.where(
@@ -190,9 +190,9 @@ def recombine(x: Tensor, other: Tensor, new: NewSigns, sign: Ints, place: Floats
     return joined
 
 
-def _hand_at(taken: Tensor, hand: Tensor, wrist: Tensor) -> Tensor:
+def _hand_at(new_hand: Tensor, hand: Tensor, wrist: Tensor) -> Tensor:
     """(N, 21, 4) hands of other signs, moved to where (N, 21, 4) own hands or (N, 1, 4) wrists are."""
     base = torch.where(hand[:, :1, 3:] > 0, hand[:, :1], wrist)
-    xy = taken[..., :2] - taken[:, :1, :2] + base[..., :2]
-    seen = taken[..., 3:] * base[..., 3:]
-    return torch.cat([xy, taken[..., 2:3], torch.ones_like(seen)], dim=-1) * seen
+    xy = new_hand[..., :2] - new_hand[:, :1, :2] + base[..., :2]
+    seen = new_hand[..., 3:] * base[..., 3:]
+    return torch.cat([xy, new_hand[..., 2:3], torch.ones_like(seen)], dim=-1) * seen

@@ -96,27 +96,27 @@ class PairStore:
     def pairs(self, words: Ints, random: np.random.Generator) -> tuple[Ints, Flags]:
         """(K,) places in `by_word` to (2 K,) clips, the first of every pair, then the second, and which to mirror."""
         drawn = [self._pair(int(word), random) for word in words]
-        clips = np.array([one for one, _, _ in drawn] + [two for _, two, _ in drawn], np.int64)
+        clips = np.array([first for first, _, _ in drawn] + [second for _, second, _ in drawn], np.int64)
         return clips, np.array([False] * len(drawn) + [mirrored for _, _, mirrored in drawn])
 
     def _pair(self, word: int, random: np.random.Generator) -> tuple[int, int, bool]:
         """Two clips of a word by different signers, and whether one is the other's mirror image."""
         signers = self.by_word[word]
         for _ in range(_TRIES):
-            one, two = random.choice(len(signers), 2, replace=False)
-            first = int(random.choice(signers[one]))
+            signer, other_signer = random.choice(len(signers), 2, replace=False)
+            first = int(random.choice(signers[signer]))
             if self.partners is None:
                 break
             if likely := self.partners.get(first):
                 second, mirrored = likely[int(random.integers(len(likely)))]
                 return first, second, mirrored
-        return first, int(random.choice(signers[two])), False
+        return first, int(random.choice(signers[other_signer])), False
 
-    def fetch(self, clips: Ints, places: Floats) -> Tensor:
+    def fetch(self, clips: Ints, positions: Floats) -> Tensor:
         """(n,) clips and places in their signs, from 0 to 1 and beyond, to (n, 69, 4) interpolated features."""
         lowest, highest = self.first[clips], self.first[clips + 1] - 1
         start, length = self.segments[clips, 0], np.diff(self.segments[clips])[:, 0]
-        frame = np.clip(lowest + (start + places * (length - 1)), lowest, highest)
+        frame = np.clip(lowest + (start + positions * (length - 1)), lowest, highest)
         below = np.floor(frame).astype(np.int64)
         share = torch.from_numpy((frame - below).astype(np.float32))[:, None, None]
         here = self.frames[torch.from_numpy(below)].float()
@@ -190,18 +190,18 @@ def draw(source: PairSource, options: PairBatchOptions, random: np.random.Genera
     words = np.concatenate([random.permutation(word_count)[:real], random.integers(word_count, size=invented)])
     clips, is_mirrored = store.pairs(words, random)
     count = len(words)
-    place, lengths, first = _times(store.segments[clips], options, source.change, random)
+    position, lengths, first = _times(store.segments[clips], options, source.change, random)
     owner = np.repeat(np.arange(2 * count), lengths + 2 * context)
     sign = owner % count
     new = NewSigns.invent(np.arange(count) >= real, random)
-    x = store.fetch(clips[owner], np.where(new.backwards[sign], 1 - place, place))
+    x = store.fetch(clips[owner], np.where(new.backwards[sign], 1 - position, position))
     x = mirror_some(x, is_mirrored[owner])
     if invented:
         others, flips = store.pairs(random.integers(word_count, size=count), random)
         needed = np.flatnonzero(new.need_another[sign])
         who, other = owner[needed], x.clone()
-        other[needed] = mirror_some(store.fetch(others[who], place[needed]), flips[who])
-        x = recombine(x, other, new, sign, place)
+        other[needed] = mirror_some(store.fetch(others[who], position[needed]), flips[who])
+        x = recombine(x, other, new, sign, position)
     x = change(x, owner, 2 * count, source.change, random)
     return PairBatch(mirror_some(x, (random.random(count) < 0.5)[sign]), first, lengths)
 
@@ -229,13 +229,13 @@ def _times(
     begins = np.concatenate([[0], np.cumsum(whole)[:-1]])
     owner = np.repeat(np.arange(many), whole)
     number = np.arange(whole.sum()) - begins[owner] - options.context
-    place = number / np.maximum(lengths[owner] - 1, 1)
+    position = number / np.maximum(lengths[owner] - 1, 1)
     bend, sway = random.normal(0, how.warp, (2, many))[:, owner].clip(-_STRONGEST_WARP, _STRONGEST_WARP)
-    inside = np.clip(place, 0, 1)
-    place = np.where(is_cut[owner], inside, place)  # as an exemplar's first and last frames are held
-    place = place + bend * np.sin(np.pi * inside) / np.pi + sway * np.sin(2 * np.pi * inside) / (2 * np.pi)
-    place = (place * span[owner] - early[owner]) / length[owner]
-    return place, lengths, begins + options.context
+    inside = np.clip(position, 0, 1)
+    position = np.where(is_cut[owner], inside, position)  # as an exemplar's first and last frames are held
+    position = position + bend * np.sin(np.pi * inside) / np.pi + sway * np.sin(2 * np.pi * inside) / (2 * np.pi)
+    position = (position * span[owner] - early[owner]) / length[owner]
+    return position, lengths, begins + options.context
 
 
 def cached_partners(store: PairStore, folder: Path) -> Partners:
@@ -247,13 +247,13 @@ def cached_partners(store: PairStore, folder: Path) -> Partners:
     path = folder / f"partners-{text_digest(json.dumps([content.hexdigest(), rule]))}.npy"
     if not path.is_file():
         partners_of = likely_partners(store)
-        rows = [(one, two, mirrored) for one, others in partners_of.items() for two, mirrored in others]
+        rows = [(first, second, mirrored) for first, others in partners_of.items() for second, mirrored in others]
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as temporary, temporary.open("wb") as file:
             np.save(file, np.array(rows, np.int32).reshape(-1, 3))
     partners: Partners = {}
-    for one, two, mirrored in np.load(path).tolist():
-        partners.setdefault(one, []).append((two, bool(mirrored)))
+    for first, second, mirrored in np.load(path).tolist():
+        partners.setdefault(first, []).append((second, bool(mirrored)))
     return partners
 
 

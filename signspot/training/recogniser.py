@@ -209,7 +209,7 @@ def train_recogniser_on_corpus(
     *,
     labels: Sequence[Label] | None = None,
     exemplars: Sequence[Exemplar] | None = None,
-    asked: Collection[str] | None = None,
+    tested_words: Collection[str] | None = None,
     stage: Stage = quiet,
     device: str = CPU,
 ) -> tuple[Recogniser, list[RecogniserScores]]:
@@ -221,7 +221,7 @@ def train_recogniser_on_corpus(
         folder: where the state is kept; an interrupted run resumes there.
         labels: instead of the corpus's own.
         exemplars: instead of those of the corpus's dictionary.
-        asked: words that are tested, known or not; None: those that are labelled.
+        tested_words: words that are tested, known or not; None: those that are labelled.
         stage: shows the progress of each stage.
         device: where it is trained.
 
@@ -233,9 +233,13 @@ def train_recogniser_on_corpus(
         OptionsError: fewer than two words are labelled.
     """
     training = [video.id for video in corpus.in_split("train")]
-    given = corpus.labels(training) if labels is None else [label for label in labels if label.video in set(training)]
+    training_labels = (
+        corpus.labels(training) if labels is None else [label for label in labels if label.video in set(training)]
+    )
     options = config.clips
-    admitted = [label for label in given if options.least.admits(label) and label.source.value in options.sources]
+    admitted = [
+        label for label in training_labels if options.least.admits(label) and label.source.value in options.sources
+    ]
     words = sorted({label.word for label in admitted})
     if len(words) < 2:
         raise OptionsError(
@@ -252,7 +256,9 @@ def train_recogniser_on_corpus(
             options = replace(options, dictionary=0.0)
             config = replace(config, clips=options)
     with stage("signs") as progress:
-        signs = collect_signs(corpus, words, training, options, progress=progress, labels=given, exemplars=exemplars)
+        signs = collect_signs(
+            corpus, words, training, options, progress=progress, labels=training_labels, exemplars=exemplars
+        )
     held_out = None
     if config.compute.validate_every:
         sure, only_labels = validation_labels(corpus, words), replace(options, dictionary=0.0)
@@ -261,15 +267,15 @@ def train_recogniser_on_corpus(
     with stage("training") as progress:
         trained = train_recogniser(config, signs, folder, progress, device, held_out)
     with stage("tested") as progress:
-        return trained, score_recogniser(trained, corpus, progress, asked)
+        return trained, score_recogniser(trained, corpus, progress, tested_words)
 
 
 def score_recogniser(
     recogniser: Recogniser | RgbRecogniser,
     corpus: Corpus,
     progress: Progress = silent,
-    asked: Collection[str] | None = None,
+    tested_words: Collection[str] | None = None,
 ) -> list[RecogniserScores]:
     """Test a recogniser on the signs of the test videos; none, where there are no test videos."""
-    tested = signs_to_test(corpus, set(recogniser.words if asked is None else asked))
+    tested = signs_to_test(corpus, set(recogniser.words if tested_words is None else tested_words))
     return score_classifier(recogniser, corpus, tested, taught_window(recogniser.card), progress)

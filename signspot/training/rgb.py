@@ -80,9 +80,9 @@ def start_from(module: SignEncoder, encoder: Encoder) -> None:
             f"the encoder '{encoder.name}' is of another architecture: '{old.architecture}' instead of "
             f"'{module.architecture}'. Name that one in the configuration, or start from nothing."
         )
-    wanted = module.trunk.state_dict()
+    state = module.trunk.state_dict()
     weights = {name: value for name, value in old.trunk.state_dict().items() if not name.startswith("logits.")}
-    other = [name for name, value in weights.items() if name not in wanted or wanted[name].shape != value.shape]
+    other = [name for name, value in weights.items() if name not in state or state[name].shape != value.shape]
     if other:
         raise CheckpointError(f"the trunk of '{encoder.name}' is of another size, such as in {other[0]}: see [model]")
     module.trunk.load_state_dict(weights, strict=False)

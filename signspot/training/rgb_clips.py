@@ -187,10 +187,10 @@ class ImageStore:
     def segments(self, video: Path, starts: Sequence[float], frames: int) -> list[StoredImages]:
         """`frames` images from each start on, in seconds; the ends of the video are repeated."""
         firsts = [max(0, round(start * self.fps)) for start in starts]
-        wanted = sorted({first + number for first in firsts for number in range(frames)})
-        path = self._path(video, f"{wanted}")
+        numbers = sorted({first + number for first in firsts for number in range(frames)})
+        path = self._path(video, f"{numbers}")
         if not path.is_file():
-            self._keep(video, None, path, wanted)
+            self._keep(video, None, path, numbers)
         images = _open_images(path)
         return [images(np.arange(first, first + frames)) for first in firsts]
 
@@ -201,9 +201,11 @@ class ImageStore:
             self._keep(video, segment, path)
         return _open_images(path)(None)
 
-    def _keep(self, video: Path, segment: Segment | None, path: Path, wanted: Sequence[int] | None = None) -> None:
+    def _keep(
+        self, video: Path, segment: Segment | None, path: Path, frame_numbers: Sequence[int] | None = None
+    ) -> None:
         """Decode a video once and keep its images, or those of some numbers; memory holds one of them."""
-        chosen = None if wanted is None else frozenset(wanted)
+        chosen = None if frame_numbers is None else frozenset(frame_numbers)
         numbers, ends = list[int](), list[int]()
         last: tuple[int, Image] | None = None
         with atomic_write(path) as temporary, temporary.open("wb") as file, open_video(video) as opened:
@@ -217,7 +219,7 @@ class ImageStore:
                 last = number, frame.image
                 if chosen is None or number in chosen:
                     keep(*last)
-                if wanted is not None and number == wanted[-1]:
+                if frame_numbers is not None and number == frame_numbers[-1]:
                     break
             if last is None:
                 raise EmptyVideoError(f"{video} holds no frame")
@@ -485,12 +487,12 @@ class Crop:
     mirrored: bool
 
     @classmethod
-    def draw(cls, kept: int, size: int, how: RgbAugmentation, random: np.random.Generator) -> "Crop":
+    def draw(cls, width: int, size: int, how: RgbAugmentation, random: np.random.Generator) -> "Crop":
         """A random one, for clips of `size` pixels a side."""
-        side = int(np.clip(round(size * (1 + random.uniform(-how.scale, how.scale))), 8, kept))
-        room = kept - side
+        side = int(np.clip(round(size * (1 + random.uniform(-how.scale, how.scale))), 8, width))
+        room = width - side
         top, left = (round((room + random.uniform(-how.shift, how.shift) * room) / 2) for _ in range(2))
-        return cls(kept, side, top, left, bool(random.random() < how.flip))
+        return cls(width, side, top, left, bool(random.random() < how.flip))
 
     def moved(self, points: Keypoints) -> Keypoints:
         """(F, P, 2) points in shares of the kept image to shares of the clip, from its middle; sides swap with it."""

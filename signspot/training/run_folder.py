@@ -164,14 +164,14 @@ def claim(run: Run, setup: dict[str, Any]) -> None:
         OptionsError: the folder holds a run with another corpus, trunk or configuration.
         FormatError: its record of that is damaged.
     """
-    path, wanted = run.out / "run.json", json.loads(json.dumps(setup))
+    path, settings = run.out / "run.json", json.loads(json.dumps(setup))
     if path.is_file():
         there = parse_json(read_text(path, exact=True).text, str(path))
         if not isinstance(there, dict):
             raise FormatError(f"{path} does not describe a training. Name another folder with --out")
-        for name, value in wanted.items():
+        for name, value in settings.items():
             if there.get(name) != value:
                 raise OptionsError(f"{run.out} holds a training with another {name}. Name another folder with --out")
     else:
         with atomic_write(path) as temporary:
-            temporary.write_text(json.dumps(wanted, indent=1) + "\n")
+            temporary.write_text(json.dumps(settings, indent=1) + "\n")

@@ -142,22 +142,22 @@ def sample_times(fps: float, segment: Segment | None, tolerance: float) -> Sampl
     return SampleTimes(fps, segment.start, segment.end, tolerance)
 
 
-def resample(frames: Iterable[TimedFrame], wanted: SampleTimes) -> Iterator[TimedFrame]:
+def resample(frames: Iterable[TimedFrame], samples: SampleTimes) -> Iterator[TimedFrame]:
     """Give, for every sample time, the last frame whose time is not after it (the first frame, if all are).
 
     Nothing but the shown frame and at most one waiting sample is held. A sample in the last half interval waits
     until the video is known to reach far enough to have it, so that the count is round(duration * fps) even
     where the duration is not known in advance. No frame comes out if the video ends before the first sample.
     """
-    half, most, index = 0.5 / wanted.fps, wanted.count(math.inf), 0
+    half, most, index = 0.5 / samples.fps, samples.count(math.inf), 0
     last_frame: TimedFrame | None = None
     waiting: TimedFrame | None = None
     for frame in frames:
         if waiting and waiting.time + half < frame.time:
             yield waiting
             waiting = None
-        while index < most and wanted.time(index) < frame.time - wanted.tolerance:
-            current = (last_frame or frame)._replace(time=wanted.time(index), duration=2 * half)
+        while index < most and samples.time(index) < frame.time - samples.tolerance:
+            current = (last_frame or frame)._replace(time=samples.time(index), duration=2 * half)
             index += 1
             if current.time + half < frame.time:
                 yield current
@@ -166,15 +166,15 @@ def resample(frames: Iterable[TimedFrame], wanted: SampleTimes) -> Iterator[Time
         if index >= most and waiting is None:
             return
         last_frame = frame
-    if last_frame is None or last_frame.end <= wanted.origin:
+    if last_frame is None or last_frame.end <= samples.origin:
         return
-    yield from _last(wanted, last_frame, waiting, index)
+    yield from _last(samples, last_frame, waiting, index)
 
 
-def _last(wanted: SampleTimes, last_frame: TimedFrame, waiting: TimedFrame | None, index: int) -> Iterator[TimedFrame]:
+def _last(samples: SampleTimes, last_frame: TimedFrame, waiting: TimedFrame | None, index: int) -> Iterator[TimedFrame]:
     """The samples that only the end of the video decides on."""
-    count = int(wanted.count(last_frame.end))
+    count = int(samples.count(last_frame.end))
     if waiting and index <= count:
         yield waiting
     for later in range(index, count):
-        yield last_frame._replace(time=wanted.time(later), duration=1 / wanted.fps)
+        yield last_frame._replace(time=samples.time(later), duration=1 / samples.fps)

@@ -126,13 +126,13 @@ class AuthMiddleware:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
-        token, given = self._token(scope, headers)
+        token, is_in_address = self._token(scope, headers)
         role = self._access.role_of(token)
         if refusal is not None:
             await _refuse(send, scope, *refusal)
         elif role is None:
             await _refuse(send, scope, 401, "A token is required: open the address that signspot serve printed.")
-        elif given and scope["method"] in _SAFE:
+        elif is_in_address and scope["method"] in _SAFE:
             await _enter(send, scope, token)
         elif scope["method"] == "PUT":
             scope["role"] = role

@@ -446,12 +446,12 @@ async def search_landmarks(
     return await run_in_threadpool(search_sign, bench, lambda: landmarks, dictionary, _span(start, end))
 
 
-async def _body(request: Request, most: int, what: str) -> bytes:
+async def _body(request: Request, most: int, kind: str) -> bytes:
     content = b""
     async for piece in request.stream():
         content += piece
         if len(content) > most:
-            raise OptionsError(f"at most {most:,} bytes of {what} are taken at once")
+            raise OptionsError(f"at most {most:,} bytes of {kind} are taken at once")
     return content
 
 

@@ -151,7 +151,10 @@ def gallery(
                 **item_as_json(item),
                 "decision": spotting.decision,
                 "word": spotting.word,
-                "by": [{"annotator": one.annotator, "answer": one.answer, "word": one.word} for one in decisions],
+                "by": [
+                    {"annotator": decision.annotator, "answer": decision.answer, "word": decision.word}
+                    for decision in decisions
+                ],
             }
             for item, decisions, spotting in listed
         ],

@@ -145,7 +145,9 @@ def read_back(path: Path, items: Sequence[Item], annotator: str) -> list[Decisio
             decisions[nearest.item] = _decision(nearest, annotator, answer, spotting)
     for item in items:
         if item.item in decisions and decisions[item.item].answer == "no":
-            others = (one for one in unmatched if _is_over(one, item) and one.word != item.spotting.word)
+            others = (
+                spotting for spotting in unmatched if _is_over(spotting, item) and spotting.word != item.spotting.word
+            )
             named = next(others, None)
             if named is not None:
                 decisions[item.item] = _decision(item, annotator, "word", named)

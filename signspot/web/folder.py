@@ -123,15 +123,15 @@ class ServedFolder:
             raise FormatError(f"there is no annotation run '{name}' in the folder")
         return path
 
-    def new_file(self, name: str, what: str) -> Path:
+    def new_file(self, name: str, kind: str) -> Path:
         """The path of a file that may be written, inside the folder and not among the workbench's own.
 
         Raises:
             FormatError: it leads out of the folder, or is hidden.
         """
-        path = path_inside(self.root, name, what)
+        path = path_inside(self.root, name, kind)
         if any(part.startswith(".") for part in Path(name).parts):
-            raise FormatError(f"{what} '{name}' is refused: names that begin with a dot are not shown.")
+            raise FormatError(f"{kind} '{name}' is refused: names that begin with a dot are not shown.")
         return path
 
     def contains(self, path: Path) -> bool:

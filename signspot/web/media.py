@@ -84,9 +84,9 @@ class Media:
         return self._folder / name
 
 
-def _key(path: Path, what: str) -> str:
+def _key(path: Path, kind: str) -> str:
     state = path.stat()
-    text = f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{what}"
+    text = f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{kind}"
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

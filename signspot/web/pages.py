@@ -119,9 +119,9 @@ def show_sign(request: Request, bench: OpenWorkbench, dictionary: str = "") -> H
 def show_try(request: Request, bench: OpenWorkbench) -> HTMLResponse:
     """A first try with the camera: two signs, then a sentence with them."""
     listing = bench.folder.listing()
-    taken = {*listing.dictionaries, *(path.name for path in bench.folder.root.iterdir())}
+    used = {*listing.dictionaries, *(path.name for path in bench.folder.root.iterdir())}
     names = (f"my signs{number}" for number in ("", *(f" {count}" for count in range(2, 1000))))
-    free = next(name for name in names if name not in taken)
+    free = next(name for name in names if name not in used)
     empty = not (listing.videos or listing.dictionaries)
     return _page(request, "try", empty=empty, data={"dictionary": free})
 

@@ -76,11 +76,11 @@ def _forget_asked(address: Any, video: str) -> None:
     queues, items, jobs = tables.queues, tables.items, tables.jobs
 
     def work(connection: Connection) -> None:
-        asked = connection.execute(select(items.c.queue, items.c.item).where(items.c.video == video)).fetchall()
-        for queue, item in asked:
+        about_video = connection.execute(select(items.c.queue, items.c.item).where(items.c.video == video)).fetchall()
+        for queue, item in about_video:
             for table in (tables.decisions, tables.assignments, items):
                 connection.execute(table.delete().where(and_(table.c.queue == queue, table.c.item == item)))
-        emptied = and_(queues.c.id.in_({queue for queue, _ in asked}), queues.c.id.not_in(select(items.c.queue)))
+        emptied = and_(queues.c.id.in_({queue for queue, _ in about_video}), queues.c.id.not_in(select(items.c.queue)))
         connection.execute(queues.delete().where(emptied))
         connection.execute(jobs.delete().where(jobs.c.title == video))
         connection.execute(tables.signs.delete().where(tables.signs.c.video == video))

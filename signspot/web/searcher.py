@@ -137,8 +137,8 @@ class Searcher:
         Raises:
             FormatError: there is none of this id, or a link leads elsewhere.
         """
-        own = {exemplar.id: exemplar for exemplar in self.dictionary(dictionary).exemplars}
-        exemplar = own.get(name) or {other.id: other for other in self.confirmed(dictionary)}.get(name)
+        listed = {exemplar.id: exemplar for exemplar in self.dictionary(dictionary).exemplars}
+        exemplar = listed.get(name) or {other.id: other for other in self.confirmed(dictionary)}.get(name)
         if exemplar is None:
             raise FormatError(f"there is no exemplar '{name}' in '{dictionary}'")
         if exemplar.path is not None and not self.folder.contains(exemplar.path):
@@ -218,13 +218,13 @@ class Searcher:
         """The exemplars of words of a dictionary, or of all of it, embedded; with those further ones of its words."""
         opened = self.dictionary(dictionary)
         spelled = tuple(dict.fromkeys(spelling for word in words for spelling in opened.resolve(word)))
-        wanted = spelled or tuple(opened)
-        added = tuple(exemplar for exemplar in further if exemplar.word in wanted)
+        chosen_words = spelled or tuple(opened)
+        added = tuple(exemplar for exemplar in further if exemplar.word in chosen_words)
         key = dictionary, _stamp(self.folder.dictionary(dictionary)), spelled, added
         cached: Gallery | None = self._galleries.get(key)
         if cached is None:
             with self._busy:
-                exemplars = [exemplar for word in wanted for exemplar in opened[word]]
+                exemplars = [exemplar for word in chosen_words for exemplar in opened[word]]
                 cached = self.spotter.gallery(self._readable([*exemplars, *added]))
             self._galleries.put(key, cached)
         return cached
@@ -340,8 +340,8 @@ class Searcher:
         self, video: VideoFile, dictionary: str, exemplar: str, span: Segment, *, mirrored: bool
     ) -> list[float]:
         """The position in an exemplar, from 0 to 1, for each frame of a segment of a video; two numbers: linear."""
-        track, shown = self.track(video), self.exemplar(dictionary, exemplar)
-        gallery = self.gallery(dictionary, [shown.word], self.confirmed(dictionary))
+        track, matched = self.track(video), self.exemplar(dictionary, exemplar)
+        gallery = self.gallery(dictionary, [matched.word], self.confirmed(dictionary))
         rows = [
             row
             for row, (candidate, flag) in enumerate(map(gallery.exemplar, range(len(gallery.rows))))

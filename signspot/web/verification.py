@@ -283,14 +283,14 @@ class Queues:
         items, table = tables.items, tables.decisions
         here = select(tables.queues.c.id).where(tables.queues.c.dictionary == dictionary)
         standing = and_(table.c.queue.in_(here), table.c.withdrawn.is_(None))
-        given: dict[str, list[Decision]] = {}
+        decisions: dict[str, list[Decision]] = {}
         for row in self._database.rows(select(table).where(standing).order_by(table.c.at), 1000):
-            given.setdefault(row["queue"], []).append(_decision(row))
+            decisions.setdefault(row["queue"], []).append(_decision(row))
         decided = exists().where(and_(standing, table.c.queue == items.c.queue, table.c.item == items.c.item))
-        asked: dict[str, list[Item]] = {}
+        items_of: dict[str, list[Item]] = {}
         for row in self._database.rows(select(items).where(decided).order_by(items.c.item), 1000):
-            asked.setdefault(row["queue"], []).append(_item(row))
-        signs = (sign for queue in asked for _, _, sign in verified(asked[queue], given[queue]))
+            items_of.setdefault(row["queue"], []).append(_item(row))
+        signs = (sign for queue in items_of for _, _, sign in verified(items_of[queue], decisions[queue]))
         return list({(sign.word, place_of(sign)): sign for sign in signs if sign.decision == "yes"}.values())
 
     def verified_videos(self) -> dict[str, tuple[int, int]]:
@@ -397,22 +397,22 @@ def verified(items: Iterable[Item], decisions: Sequence[Decision]) -> Iterator[t
     for decision in decisions:
         by_item.setdefault(decision.item, []).append(decision)
     for item in items:
-        given = by_item.get(item.item, [])
-        if not given:
-            yield item, given, item.spotting
+        of_item = by_item.get(item.item, [])
+        if not of_item:
+            yield item, of_item, item.spotting
             continue
-        answers = {decision.plain for decision in given}
-        agreed: PlainDecision = given[-1].plain if len(answers) == 1 else "unsure"
-        last = given[-1]
+        answers = {decision.plain for decision in of_item}
+        agreed: PlainDecision = of_item[-1].plain if len(answers) == 1 else "unsure"
+        last = of_item[-1]
         variant = (last.word or OTHER_VARIANT) if last.answer == "variant" else item.spotting.variant
         source = LabelSource.VERIFIED if agreed in ("yes", "no") else item.spotting.source
         spotting = replace(item.spotting, decision=agreed, source=source, start=last.start, end=last.end)
         spotting = replace(spotting, variant=variant, time=min(max(spotting.time, spotting.start), spotting.end))
-        yield item, given, spotting
-        named = next((decision for decision in reversed(given) if decision.answer == "word"), None)
+        yield item, of_item, spotting
+        named = next((decision for decision in reversed(of_item) if decision.answer == "word"), None)
         if named is not None and agreed == "no":
             right = replace(spotting, word=named.word, decision="yes", exemplar="", variant="", score=1.0)
-            yield item, given, right
+            yield item, of_item, right
 
 
 def place_of(confirmed: Spotting) -> str:
@@ -421,7 +421,7 @@ def place_of(confirmed: Spotting) -> str:
 
 
 def confirmed_exemplars(
-    queues: Queues, folder: ServedFolder, dictionary: str, known: Iterable[Exemplar]
+    queues: Queues, folder: ServedFolder, dictionary: str, exemplars: Iterable[Exemplar]
 ) -> list[Exemplar]:
     """Signs that people confirmed in queues of a dictionary, as further exemplars, apart from its own.
 
@@ -429,9 +429,9 @@ def confirmed_exemplars(
         queues: with their decisions.
         folder: that has the videos; signs in videos that are gone are left out.
         dictionary: its name.
-        known: the exemplars that it has; what was cut out of a video for it is no further one.
+        exemplars: the exemplars that it has; what was cut out of a video for it is no further one.
     """
-    sources, videos = {exemplar.source for exemplar in known}, folder.listing().videos
+    sources, videos = {exemplar.source for exemplar in exemplars}, folder.listing().videos
     return [
         replace(sign.as_exemplar(), id=f"{sign.video}@{sign.start:.2f}", path=videos[sign.video].source)
         for sign in queues.confirmed(dictionary)
@@ -537,9 +537,9 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     count = len(pairs)
     if not count:
         return None
-    ones, others = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    ones, others = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
     chance = sum(ones[answer] * others[answer] for answer in ones) / count**2
-    observed = sum(one == other for one, other in pairs) / count
+    observed = sum(first == second for first, second in pairs) / count
     return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 

@@ -318,9 +318,9 @@ def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
     out.mkdir(parents=True, exist_ok=True)
     settings, dictionary = work.settings, open_dictionary(work.folder.dictionary(spec["dictionary"]))
     if spec.get("confirmed", True):
-        own = dictionary.exemplars
-        further = confirmed_exemplars(Queues(work.database), work.folder, spec["dictionary"], own)
-        dictionary = dictionary.with_exemplars([*own, *(sign for sign in further if sign.word in dictionary)])
+        exemplars = dictionary.exemplars
+        further = confirmed_exemplars(Queues(work.database), work.folder, spec["dictionary"], exemplars)
+        dictionary = dictionary.with_exemplars([*exemplars, *(sign for sign in further if sign.word in dictionary)])
     job = AnnotationJob(
         work.folder.root,
         dictionary,

@@ -315,11 +315,11 @@ def longest_first(spans: Iterable[tuple[int, int]], length: int) -> list[tuple[i
     by_length: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for span in spans:
         by_length[span[1] - span[0]].append(span)
-    taken = bytearray(length)
+    is_covered = bytearray(length)
     chosen: list[tuple[int, int]] = []
     for size in sorted(by_length, reverse=True):
         for start, end in sorted(by_length[size]):
-            if taken.find(1, start, end) < 0:
-                taken[start:end] = b"\1" * size
+            if is_covered.find(1, start, end) < 0:
+                is_covered[start:end] = b"\1" * size
                 chosen.append((start, end))
     return sorted(chosen)

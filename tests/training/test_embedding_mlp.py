@@ -73,11 +73,11 @@ def test_every_loss_brings_the_two_domains_together(
 def test_batches_hold_the_features_of_their_places(features: TrunkFeatures, items: list[Item]) -> None:
     batch = EmbeddingData(features, items, CONFIG)[3]
     windows = features.videos["v"].features
-    assert torch.equal(batch.clips, torch.from_numpy(windows[batch.places.clip_window].astype(np.float32)))
+    assert torch.equal(batch.clips, torch.from_numpy(windows[batch.indices.clip_window].astype(np.float32)))
     embedded = batch.embedded(batch.clips, batch.exemplars)
     assert len(embedded.clips) == 3 * (1 + 2) + 1
     assert len(embedded.exemplars) == 3 * 2 * 2 + 2
-    words = [features.exemplars[i].word for i in batch.places.exemplars[batch.places.exemplar_row]]
+    words = [features.exemplars[i].word for i in batch.indices.exemplars[batch.indices.exemplar_row]]
     assert [WORDS[i] for i in embedded.exemplar_word] == words
     fore = EmbeddingData(features, items, replace(CONFIG, loss="watch_lookup"))[3]
     assert len(fore.clips) == 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from signspot.errors import OptionsError
 from signspot.training.corpus_subset import Item
-from signspot.training.item_batches import ItemBatches, ItemBatchOptions, Places
+from signspot.training.item_batches import BatchIndices, ItemBatches, ItemBatchOptions
 from signspot.types import Grid, Label, LabelSource, Segment
 
 EXEMPLARS = ("tree", "apple", "apple", "house", "dog", "tree")
@@ -26,7 +26,7 @@ def make(**options: object) -> ItemBatches:
     return ItemBatches(ITEMS, GRIDS, EXEMPLARS, 8, 5, ItemBatchOptions(**options))  # type: ignore[arg-type]
 
 
-def same(one: Places, two: Places) -> bool:
+def same(one: BatchIndices, two: BatchIndices) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(astuple(one), astuple(two), strict=True))
 
 
