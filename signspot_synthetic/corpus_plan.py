@@ -248,13 +248,13 @@ class CorpusPlan:
 def _file_names(words: Sequence[str]) -> dict[str, str]:
     """A name for files of every word: 'ice cream' → 'ice-cream'; a number follows where two would be one."""
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for word in words:
         base = name = re.sub(r"[^\w]+", "-", word).strip("-")[:60] or "word"
         turn = 1
-        while name in taken:
+        while name in used:
             turn += 1
             name = f"{base}~{turn}"
-        taken.add(name)
+        used.add(name)
         names[word] = name
     return names

@@ -113,11 +113,11 @@ def claim_folder(description: dict[str, Any], layout: Layout) -> None:
         OptionsError: the folder holds something else.
         OutputError: the folder cannot be written.
     """
-    wanted = json.loads(json.dumps(description))
+    planned = json.loads(json.dumps(description))
     try:
         if layout.corpus.is_file():
             there = parse_json(read_text(layout.corpus, exact=True).text, str(layout.corpus))
-            _compare(there, wanted, layout.folder)
+            _compare(there, planned, layout.folder)
             clean_up(layout.folder)
             return
         if layout.folder.is_dir() and any(layout.folder.iterdir()):
@@ -127,19 +127,19 @@ def claim_folder(description: dict[str, Any], layout: Layout) -> None:
         raise OptionsError(f"{layout.corpus} is damaged. Name a new or an empty folder") from error
     except OSError as error:
         raise OutputError(explain_write_failure(layout.folder, error)) from error
-    write_json(wanted, layout.corpus)
+    write_json(planned, layout.corpus)
 
 
-def _compare(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+def _compare(there: dict[str, Any], planned: dict[str, Any], folder: Path) -> None:
     for part in ("options", "made_by"):
-        before, now = there.get(part, {}), wanted[part]
+        before, now = there.get(part, {}), planned[part]
         for name in [*now, *(set(before) - set(now))]:
             if before.get(name) != now.get(name):
                 raise OptionsError(
                     f"{folder} holds a corpus made with {name} {before.get(name)!s:.60}, not {now.get(name)!s:.60}. "
                     "Use the same value to finish it, or name another folder"
                 )
-    if there != wanted:
+    if there != planned:
         raise OptionsError(f"{folder} holds another corpus. Name a new or an empty folder")
 
 

@@ -78,8 +78,8 @@ def isolated_clips(words: int, signers: int, seed: int, minimal_pair_share: floa
         for take in range(signers):
             random = named_rng(seed, word, take)
             signer = make_signer(f"signer-{word}-{take}", seed, Role.DICTIONARY, left_share=0)
-            seen = observe(project(isolated(sign, signer, random)[0], signer.camera), random)
-            clips.append(IsolatedClip(word, str(take), f"{word}-{take}", seen))
+            landmarks = observe(project(isolated(sign, signer, random)[0], signer.camera), random)
+            clips.append(IsolatedClip(word, str(take), f"{word}-{take}", landmarks))
     return clips
 
 

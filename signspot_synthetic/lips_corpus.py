@@ -67,8 +67,8 @@ def make_clip(options: LipsOptions, split: str, number: int) -> MouthingClip:
     """Clip `number` of a split: signs follow each other, some are mouthed."""
     signer, words, rng = _say_words(options, split, number)
     motion = _covered(talking(words, options.seconds, signer, rng, options.lips), rng)
-    seen = observe(project(motion, signer.camera), rng, for_lips(1.0, options.lips))
-    return MouthingClip(seen, tuple(sorted(words, key=lambda word: word.segment.end)), signer.id)
+    landmarks = observe(project(motion, signer.camera), rng, for_lips(1.0, options.lips))
+    return MouthingClip(landmarks, tuple(sorted(words, key=lambda word: word.segment.end)), signer.id)
 
 
 def make_lips_corpus(

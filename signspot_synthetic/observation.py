@@ -45,17 +45,17 @@ def project(motion: Motion, camera: Camera, size: tuple[int, int] = (640, 480)) 
     eye, axes = _axes(camera)
     parts = (motion.body, motion.left_hand, motion.right_hand, motion.face)
     everything = np.concatenate(parts, axis=1, dtype=np.float64)
-    seen = (everything - eye) @ axes.T  # (T, points, 3) right, down, depth
-    depth = np.maximum(seen[..., 2], _NEAREST)
+    in_camera = (everything - eye) @ axes.T  # (T, points, 3) right, down, depth
+    depth = np.maximum(in_camera[..., 2], _NEAREST)
     focal = camera.distance / camera.height * np.array([height / width, 1.0])
-    out = np.empty_like(seen)
-    out[..., :2] = 0.5 + seen[..., :2] / depth[..., None] * focal
-    out[..., 2] = seen[..., 2] * focal[0]
+    out = np.empty_like(in_camera)
+    out[..., :2] = 0.5 + in_camera[..., :2] / depth[..., None] * focal
+    out[..., 2] = in_camera[..., 2] * focal[0]
     bounds = np.cumsum([part.shape[1] for part in parts])[:-1]
     body, left, right, face = np.split(out, bounds, axis=1)
-    hips = seen[:, 23:25, 2].mean(axis=1)
-    head = seen[:, bounds[2] :, 2].mean(axis=1)
-    for part, origin in ((body, hips), (left, seen[:, 33, 2]), (right, seen[:, 54, 2]), (face, head)):
+    hips = in_camera[:, 23:25, 2].mean(axis=1)
+    head = in_camera[:, bounds[2] :, 2].mean(axis=1)
+    for part, origin in ((body, hips), (left, in_camera[:, 33, 2]), (right, in_camera[:, 54, 2]), (face, head)):
         part[..., 2] = (part[..., 2] - origin[:, None] * focal[0]) / np.maximum(origin, _NEAREST)[:, None]
     sure = np.concatenate([body, np.ones((*body.shape[:2], 1))], axis=-1)
     single = [part.astype(np.float32) for part in (sure, left, right, face)]

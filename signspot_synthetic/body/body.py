@@ -260,21 +260,21 @@ def visemes(word: str) -> tuple[str, ...]:
 
 def _of_part(part: str) -> list[str]:
     mute = part.endswith("e") and part[-2:-1] not in _VOWELS and bool(_VOWELS & set(part[:-1]))
-    found: list[str] = []
+    mouthed: list[str] = []
     place = 0
     while place < len(part):
         group = next(((g, shapes) for g, shapes in _GROUPS if part.startswith(g, place)), None)
         if group is not None:
-            found += group[1]
+            mouthed += group[1]
             place += len(group[0])
         else:
             letter = part[place]
             if mute and place == len(part) - 1:
                 break
             hard = letter == "c" and part[place + 1 : place + 2] not in ("e", "i", "y")
-            found.append("throat" if hard else _LETTERS.get(letter, "rest"))
+            mouthed.append("throat" if hard else _LETTERS.get(letter, "rest"))
             place += 1
-    return found
+    return mouthed
 
 
 def mouth_keys(word: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -115,8 +115,8 @@ def assimilate(tokens: Sequence[SignToken], knobs: Knobs) -> list[SignToken]:
     out = []
     for i, token in enumerate(tokens):
         before, after = tokens[max(i - 1, 0)].strong, tokens[min(i + 1, len(tokens) - 1)].strong
-        wanted = (before.place + after.place) / 2 - token.strong.place
-        moved = np.clip(share * wanted, -0.05, 0.05)
+        shift = (before.place + after.place) / 2 - token.strong.place
+        moved = np.clip(share * shift, -0.05, 0.05)
         strong = _drawn(token.strong, before, after, share)
         weak = token.weak
         if weak is not None and not token.base:

@@ -104,7 +104,7 @@ def mouth_shapes(
             long = lasts * float(np.exp(rng.normal(0, 0.3)))
             _fill(fine, now, now + long, habits.rest + size * (np.array(shape) - habits.rest))
             now += long
-    for word in sorted(words, key=lambda each: each.segment.end):
+    for word in sorted(words, key=lambda spoken: spoken.segment.end):
         _say(fine, word, habits, rng)
     blurred = np.stack([_blur(fine[:, c], _BLUR[c] * habits.slur * _RATE) for c in range(4)], axis=-1)
     moved = habits.rest + (blurred - habits.rest) * habits.clarity * habits.gains

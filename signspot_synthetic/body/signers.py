@@ -187,6 +187,6 @@ def make_signers(n: int, seed: int, role: Role | str, *, left_share: float = 0.1
         raise OptionsError(f"at least 1 signer is needed; got {n}")
     if role not in list(Role):
         raise OptionsError(f"a signer's role is one of {', '.join(Role)}; got '{role}'")
-    known = Role(role)
-    names = [f"{known}-{index + 1:03d}" for index in range(n)]
-    return tuple(make_signer(name, seed, known, left_share=left_share) for name in names)
+    checked_role = Role(role)
+    names = [f"{checked_role}-{index + 1:03d}" for index in range(n)]
+    return tuple(make_signer(name, seed, checked_role, left_share=left_share) for name in names)

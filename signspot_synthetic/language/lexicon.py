@@ -73,14 +73,14 @@ def turned(orientation: HandOrientation) -> Array:
 def strain(place: str, orientation: HandOrientation) -> float:
     """By how much, in radians, the mean adult's strong hand fails to be held so at a place."""
     at = PLACES[place]
-    wanted = turned(orientation)[None]
+    rotation = turned(orientation)[None]
     point = _BASE if at.region is Region.WEAK else at.point
     shoulder = np.array([[-MEAN.shoulders / 2, 0.0, 0.0]])
     arm = ArmBuild(MEAN.upper_arm, MEAN.forearm)
-    wrist = reachable(shoulder, point - wanted @ _PALM, arm)
-    elbow = elbow_of(shoulder, wrist, wanted[..., 1], arm)
-    held = possible_hand(elbow, wrist, shoulder, wanted)
-    cosine = (np.einsum("tij,tij->t", wanted, held) - 1) / 2
+    wrist = reachable(shoulder, point - rotation @ _PALM, arm)
+    elbow = elbow_of(shoulder, wrist, rotation[..., 1], arm)
+    held = possible_hand(elbow, wrist, shoulder, rotation)
+    cosine = (np.einsum("tij,tij->t", rotation, held) - 1) / 2
     return float(np.arccos(np.clip(cosine, -1, 1))[0])
 
 
@@ -316,20 +316,20 @@ class _Maker:
 
 def change_one(sign: Sign, rng: np.random.Generator) -> Sign:
     """Change one randomly chosen parameter of a sign."""
-    what = str(rng.choice(["handshape", "place", "orientation", "path", "local", "repetition"]))
-    if what == "handshape":
+    parameter = str(rng.choice(["handshape", "place", "orientation", "path", "local", "repetition"]))
+    if parameter == "handshape":
         shape = pick(rng, [(s.name, s.weight) for s in HANDSHAPES.values()])
         same = sign.shape == sign.end_shape
         return replace(sign, shape=shape, end_shape=shape if same else sign.end_shape)
-    if what == "place":
+    if parameter == "place":
         region = PLACES[sign.place].region
         allowed = [(p.name, 1.0) for p in PLACES.values() if p.region is region]
         return replace(sign, place=pick(rng, allowed))
-    if what == "orientation":
+    if parameter == "orientation":
         return replace(sign, orientation=_other_orientation(sign.place, sign.orientation, rng))
-    if what == "path":
+    if parameter == "path":
         return replace(sign, path=draw_path(rng))
-    if what == "local":
+    if parameter == "local":
         local = pick(rng, [(Local.NONE, 1), (Local.TWIST, 1), (Local.NOD, 1)])
         return replace(sign, local=local)
     return replace(sign, repetition=1 if sign.repetition > 1 else 3)

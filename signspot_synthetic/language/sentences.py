@@ -136,16 +136,16 @@ def noun_phrase(draft: Draft, place: float, *kinds: str) -> tuple[list[DraftToke
 
 
 def _adjective(draft: Draft, place: float) -> list[DraftToken]:
-    wanted = draft.wanted is not None and draft.wanted.kind in ("quality", "colour")
-    if not wanted and not draft.chance(0.22):
+    is_wanted = draft.wanted is not None and draft.wanted.kind in ("quality", "colour")
+    if not is_wanted and not draft.chance(0.22):
         return []
     return [word_token(draft.pick("quality", "quality", "colour"), place + 0.1)]
 
 
 def subject(draft: Draft, *kinds: str) -> Subject:
     """A subject: a pronoun (signed by pointing) or a noun phrase."""
-    wanted = draft.wanted is not None and draft.wanted.kind in kinds
-    if not wanted and draft.chance(0.5):
+    is_wanted = draft.wanted is not None and draft.wanted.kind in kinds
+    if not is_wanted and draft.chance(0.5):
         text = draft.one_of("I", "I", "you", "he", "she", "we", "they", "it")
         person = {"I": 1, "he": 3, "she": 3, "it": 3}.get(text, 2)
         return Subject((DraftToken(text, (POINT,), AGENT),), person)
@@ -209,8 +209,8 @@ def amount(draft: Draft, place: float) -> list[DraftToken]:
 
 def time_phrase(draft: Draft) -> list[DraftToken]:
     """A time: 'on Monday', 'last week', '3 years ago', 'in the 1990s', 'on the 3rd of March', 'in 2012'."""
-    wanted = draft.wanted.kind if draft.wanted is not None else ""
-    kind = {"when": "when", "period": "ago", "ordinal": "date"}.get(wanted) or draft.one_of(
+    wanted_kind = draft.wanted.kind if draft.wanted is not None else ""
+    kind = {"when": "when", "period": "ago", "ordinal": "date"}.get(wanted_kind) or draft.one_of(
         "when", "when", "when", "when", "this", "ago", "decade", "date", "year"
     )
     if kind == "when":
@@ -262,12 +262,12 @@ _MODAL_QUESTIONS = ("can", "will", "should")
 
 def write_tokens(draft: Draft) -> list[DraftToken]:
     """Draft one sentence that holds the wanted word, where there is one."""
-    wanted = draft.wanted
-    patterns = _BY_KIND.get(wanted.kind, _ANY) if wanted is not None else _ANY
+    wanted_word = draft.wanted
+    patterns = _BY_KIND.get(wanted_word.kind, _ANY) if wanted_word is not None else _ANY
     for _ in range(6):
-        draft.wanted = wanted
+        draft.wanted = wanted_word
         tokens = patterns[int(draft.rng.integers(len(patterns)))](draft)
-        if draft.wanted is None or wanted is None:
+        if draft.wanted is None or wanted_word is None:
             break
     draft.wanted = None
     return tokens
@@ -279,10 +279,10 @@ def clause(draft: Draft) -> list[DraftToken]:
 
 
 def _clause_of(draft: Draft, who: Subject) -> list[DraftToken]:
-    wanted = draft.wanted.kind if draft.wanted is not None else ""
-    if wanted in ("quality", "colour") or (wanted not in VERBS and draft.chance(0.2)):
+    wanted_kind = draft.wanted.kind if draft.wanted is not None else ""
+    if wanted_kind in ("quality", "colour") or (wanted_kind not in VERBS and draft.chance(0.2)):
         return [*who.tokens, *_being(draft, who.person)]
-    kind = _verb_kind(draft, wanted)
+    kind = _verb_kind(draft, wanted_kind)
     verb = draft.pick(kind)
     tokens = [*who.tokens, *verb_phrase(draft, verb, who.person)]
     if kind in ("do", "doing"):
@@ -297,12 +297,12 @@ def _clause_of(draft: Draft, who: Subject) -> list[DraftToken]:
     return tokens
 
 
-def _verb_kind(draft: Draft, wanted: str) -> str:
+def _verb_kind(draft: Draft, wanted_kind: str) -> str:
     """Choose the verb's class so that the wanted word finds a place beside it."""
-    if wanted in VERBS:
-        return wanted
-    beside = {"food": "eat", "drink": "eat", "place": "move", "nation": "move"}.get(wanted)
-    if beside or wanted in _OBJECTS:
+    if wanted_kind in VERBS:
+        return wanted_kind
+    beside = {"food": "eat", "drink": "eat", "place": "move", "nation": "move"}.get(wanted_kind)
+    if beside or wanted_kind in _OBJECTS:
         return beside or "do"
     return draft.one_of("do", "do", "do", "do", "do", "eat", "act", "act", "move", "say", "doing")
 
@@ -318,9 +318,9 @@ def _being(draft: Draft, person: int) -> list[DraftToken]:
 
 def _tail(draft: Draft) -> list[DraftToken]:
     """A few more words at the end of a clause, or none."""
-    wanted = draft.wanted.kind if draft.wanted is not None else ""
-    asked = {"manner": "how", "when": "when", "period": "when", "ordinal": "when", "relation": "relation"}
-    choice = asked.get(wanted) or draft.one_of("", "how", "when", "where", "where", "relation", "relation")
+    wanted_kind = draft.wanted.kind if draft.wanted is not None else ""
+    tail_of_kind = {"manner": "how", "when": "when", "period": "when", "ordinal": "when", "relation": "relation"}
+    choice = tail_of_kind.get(wanted_kind) or draft.one_of("", "how", "when", "where", "where", "relation", "relation")
     if choice == "how":
         return [word_token(draft.pick("manner"), MANNER)]
     if choice == "when":
@@ -402,19 +402,19 @@ def request(draft: Draft) -> list[DraftToken]:
 
 def existence(draft: Draft) -> list[DraftToken]:
     """Such as 'There are 20 people in the park'."""
-    what, is_plural = noun_phrase(draft, TOPIC, "person", "animal", "thing", "idea", "food")
+    phrase, is_plural = noun_phrase(draft, TOPIC, "person", "animal", "thing", "idea", "food")
     verb = be(2 if is_plural else 3, was=draft.chance(0.4))
-    return [*plain("there", verb), *what, *place_phrase(draft), *plain(".")]
+    return [*plain("there", verb), *phrase, *place_phrase(draft), *plain(".")]
 
 
 def counted(draft: Draft) -> list[DraftToken]:
     """Such as 'The tickets cost £5', 'About 20% of people like it', '300 children were waiting'."""
-    wanted = draft.wanted.kind if draft.wanted is not None else ""
-    style = 0 if wanted == "unit" else 2 if wanted == "number" else int(draft.rng.integers(3))
+    wanted_kind = draft.wanted.kind if draft.wanted is not None else ""
+    style = 0 if wanted_kind == "unit" else 2 if wanted_kind == "number" else int(draft.rng.integers(3))
     if style == 0:
-        what, _ = noun_phrase(draft, TOPIC, "thing", "food", "phrase")
+        phrase, _ = noun_phrase(draft, TOPIC, "thing", "food", "phrase")
         cost = plain("cost" if draft.chance(0.5) else "is only")
-        return [*what, *cost, *amount(draft, ACTION), *_tail(draft), *plain(".")]
+        return [*phrase, *cost, *amount(draft, ACTION), *_tail(draft), *plain(".")]
     if style == 1:
         share = DraftToken(f"{10 * int(draft.rng.integers(1, 10))}%", ("percent",), TOPIC)
         who = draft.pick("person")

@@ -104,14 +104,14 @@ def time_cues(
     """
     lag = rng.uniform(*_LAG)
     wander = 0.0
-    wanted: list[Segment] = []
+    segments: list[Segment] = []
     for cue in cues:
         wander = _STEADINESS * wander + float(rng.normal(0, _WANDER * (1 - _STEADINESS**2) ** 0.5))
         signed = Segment(_time(signing, cue.first), _time(signing, cue.last, end=True))
         reading, share = len(cue.text) / _READING_SPEED, min(misalignment, 1.0)
         start = max(0.0, signed.start - misalignment * (lag + wander))
-        wanted.append(Segment(start, start + (1 - share) * signed.duration + share * max(_SHORTEST, reading)))
-    return _without_overlap(cues, wanted, signing[-1].end if signing else 0.0)
+        segments.append(Segment(start, start + (1 - share) * signed.duration + share * max(_SHORTEST, reading)))
+    return _without_overlap(cues, segments, signing[-1].end if signing else 0.0)
 
 
 def _time(signing: Sequence[Segment], position: float, *, end: bool = False) -> float:
@@ -121,14 +121,14 @@ def _time(signing: Sequence[Segment], position: float, *, end: bool = False) -> 
     return signing[index].start + (position - index) * signing[index].duration
 
 
-def _without_overlap(cues: Sequence[CueText], wanted: Sequence[Segment], last: float) -> list[Subtitle]:
+def _without_overlap(cues: Sequence[CueText], segments: Sequence[Segment], last: float) -> list[Subtitle]:
     """Show cues one after another, each for a moment at least, none after the video's last sign."""
     subtitles: list[Subtitle] = []
     free = 0.0
-    for index, (cue, place) in enumerate(zip(cues, wanted, strict=True)):
-        start = max(place.start, free)
-        following = wanted[index + 1].start if index + 1 < len(wanted) else last
-        end = min(place.end + (start - place.start), max(following, start + min(_SHORTEST, place.duration)))
+    for index, (cue, segment) in enumerate(zip(cues, segments, strict=True)):
+        start = max(segment.start, free)
+        following = segments[index + 1].start if index + 1 < len(segments) else last
+        end = min(segment.end + (start - segment.start), max(following, start + min(_SHORTEST, segment.duration)))
         free = max(end, start)
         subtitles.append(Subtitle(_milliseconds(start), _milliseconds(free), cue.text))
     return subtitles

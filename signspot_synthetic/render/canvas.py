@@ -70,10 +70,10 @@ class Canvas:
         bright: Floats = self.light.around + self.light.lamp * lamp + self.light.camera * normal_z
         return bright
 
-    def put(self, patch: tuple[slice, slice], seen: NDArray[np.bool_], shade: Floats, material: ColourRamp) -> None:
-        """Colour the `seen` pixels of a patch by their brightness."""
+    def put(self, patch: tuple[slice, slice], mask: NDArray[np.bool_], shade: Floats, material: ColourRamp) -> None:
+        """Colour the `mask` pixels of a patch by their brightness."""
         levels = np.minimum(shade * 255, 255).astype(np.uint8)
-        np.copyto(self._words[patch], material.take(levels), where=seen)
+        np.copyto(self._words[patch], material.take(levels), where=mask)
 
     def capsule(self, start: Floats, end: Floats, radii: tuple[float, float], material: ColourRamp) -> None:
         """A rounded, tapered rod from `start` to `end` (x, y, z) with a radius at each end."""
@@ -93,9 +93,9 @@ class Canvas:
         beside = x * x + y * y
         front = np.sqrt(np.maximum(1 - beside, 0))
         depth = start[2] + along * axis[2] - radius * front
-        seen = (beside < 1) & (depth < self.depth[patch])
-        np.copyto(self.depth[patch], depth, where=seen)
-        self.put(patch, seen, self._shade_rod(x, y, front, axis, flat), material)
+        mask = (beside < 1) & (depth < self.depth[patch])
+        np.copyto(self.depth[patch], depth, where=mask)
+        self.put(patch, mask, self._shade_rod(x, y, front, axis, flat), material)
 
     def _shade_rod(self, x: Floats, y: Floats, front: Floats, axis: Floats, flat: float) -> Floats:
         """Brightness of a rod: where it leans to or from the camera, its upper side leans with it."""
@@ -115,9 +115,9 @@ class Canvas:
         cv2.fillConvexPoly(inside, to_fixed(cv2.convexHull((points - corner).astype(np.float32))[:, 0]), 1, 8, _SHIFT)
         x, y = self.grid(patch)
         plane = depth[0] * x + depth[1] * y + depth[2] if isinstance(depth, np.ndarray) else depth
-        seen = (inside > 0) & (plane < self.depth[patch])
-        np.copyto(self.depth[patch], np.broadcast_to(np.float32(plane), seen.shape), where=seen)
-        self.put(patch, seen, np.broadcast_to(np.float32(shade), seen.shape), material)
+        mask = (inside > 0) & (plane < self.depth[patch])
+        np.copyto(self.depth[patch], np.broadcast_to(np.float32(plane), mask.shape), where=mask)
+        self.put(patch, mask, np.broadcast_to(np.float32(shade), mask.shape), material)
 
     def fill(self, points: Floats, colour: Colour) -> None:
         """Paint a polygon (N, 2) onto whatever is there, with smooth edges; depth stays."""

@@ -62,10 +62,10 @@ class FaceTexture:
 
     @staticmethod
     def put_beard(
-        canvas: Canvas, patch: tuple[slice, slice], seen: NDArray[np.bool_], beard: Floats, paint: Paint
+        canvas: Canvas, patch: tuple[slice, slice], mask: NDArray[np.bool_], beard: Floats, paint: Paint
     ) -> None:
         """Blend the beard's colour into the skin where it grows."""
-        share = (np.minimum(beard, 0.85) * seen)[..., None]
+        share = (np.minimum(beard, 0.85) * mask)[..., None]
         here = canvas.colour[patch][..., :3]
         here[...] = (here * (1 - share) + np.array(paint.brow, np.float32) * share).astype(np.uint8)
 
@@ -84,12 +84,12 @@ def draw_features(canvas: Canvas, figure: Figure, appearance: Appearance, paint:
 
 def _draw_eye(canvas: Canvas, corners: Floats, width: float, paint: Paint) -> None:
     """White, iris and pupil within the lids, and the dark line of the upper lashes."""
-    one, lid, two, low = corners
-    upper, lower = _arc(one, lid, two), _arc(two, low, one)
+    inner, lid, outer, low = corners
+    upper, lower = _arc(inner, lid, outer), _arc(outer, low, inner)
     almond = np.concatenate([upper, lower])
     canvas.fill(almond, paint.white)
-    middle = (one + two) / 2 + (lid + low - one - two) * np.float32(0.25)
-    radius = 0.235 * float(np.linalg.norm(two - one))
+    middle = (inner + outer) / 2 + (lid + low - inner - outer) * np.float32(0.25)
+    radius = 0.235 * float(np.linalg.norm(outer - inner))
     open_lids = float(np.linalg.norm(lid - low))
     if open_lids > 0.15 * radius:
         canvas.fill(_within_lids(_circle(middle, radius), upper, lower[::-1]), paint.iris)
@@ -333,8 +333,8 @@ def _draw_skull(
     inside = 1 - np.abs(narrow) ** 2.2 - np.abs(v) ** 2.2
     front = np.sqrt(np.maximum(inside, 0))
     depth = head.centre[2] - 0.85 * head.width * front
-    seen = (inside > 0) & (depth < canvas.depth[patch])
-    np.copyto(canvas.depth[patch], depth, where=seen)
+    mask = (inside > 0) & (depth < canvas.depth[patch])
+    np.copyto(canvas.depth[patch], depth, where=mask)
     tilt_x = head.across[0] * narrow * 0.8 + head.up[0] * v * 0.6
     tilt_y = head.across[1] * narrow * 0.8 + head.up[1] * v * 0.6
     bright = canvas.shade(tilt_x, tilt_y, front)
@@ -345,7 +345,7 @@ def _draw_skull(
         line = np.where(aside > 0.8, -1.5, height - 0.45 * aside**3)
     strands = 0.035 * np.sin(24 * np.arctan2(u - 0.3 * head.turn, v + 0.6)) * (appearance.hair != "headscarf")
     relief, beard = texture.warp(figure, patch)
-    canvas.put(patch, seen & (v <= line), np.clip(bright + relief, 0, 1), paint.skin)
-    canvas.put(patch, seen & (v > line), np.clip(0.92 * bright + strands, 0, 1), paint.hair)
+    canvas.put(patch, mask & (v <= line), np.clip(bright + relief, 0, 1), paint.skin)
+    canvas.put(patch, mask & (v > line), np.clip(0.92 * bright + strands, 0, 1), paint.hair)
     if appearance.beard > 0:
-        texture.put_beard(canvas, patch, seen & (v <= line), beard * appearance.beard, paint)
+        texture.put_beard(canvas, patch, mask & (v <= line), beard * appearance.beard, paint)

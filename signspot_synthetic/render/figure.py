@@ -110,10 +110,10 @@ def _at(points: Floats, moment: float) -> Floats:
     if share <= 0 or before + 1 >= len(points):
         still: Floats = points[before]
         return still
-    one: Floats = points[before]
-    two: Floats = points[before + 1]
-    between: Floats = one + (two - one) * share
-    held: Floats = np.where(np.isfinite(between), between, np.where(np.isfinite(one), one, two))
+    earlier: Floats = points[before]
+    later: Floats = points[before + 1]
+    between: Floats = earlier + (later - earlier) * share
+    held: Floats = np.where(np.isfinite(between), between, np.where(np.isfinite(earlier), earlier, later))
     return held
 
 
@@ -179,18 +179,18 @@ def _draw_torso(canvas: Canvas, figure: Figure, paint: Paint) -> None:
     depth = middle[2] + u * (left - right)[2] + np.float32(0.1 * unit) - _THICKNESS * unit * front
     neckline = -0.02 - 3.2 * u * u
     throat = (v <= neckline) & (np.abs(u) < 0.9 * _NECK)  # here the neck itself is seen
-    seen = (np.abs(beside) < 1) & (v > _HEIGHTS[0]) & (depth < canvas.depth[patch]) & ~throat
-    np.copyto(canvas.depth[patch], depth, where=seen)
+    mask = (np.abs(beside) < 1) & (v > _HEIGHTS[0]) & (depth < canvas.depth[patch]) & ~throat
+    np.copyto(canvas.depth[patch], depth, where=mask)
     slope = np.clip((0.1 - v) * 2.2, 0, 0.75)  # the tops of the shoulders face the lamp
     bend = 0.7 * beside * np.abs(beside) * np.clip(0.3 + 2 * v, 0.3, 1)  # less at the top, where the arms join
     round_off = np.sqrt(np.maximum(1 - bend * bend, 0))
     bright = canvas.shade(bend, -slope, round_off * (1 - 0.3 * slope))
     bright = bright + _folds(paint.folds, patch, middle, unit)
     plain = canvas.shade(0.8 * beside * np.abs(beside), 0 * front - 0.15, front)  # shaded as the neck is
-    canvas.put(patch, seen & (v <= neckline), plain, paint.neck)
+    canvas.put(patch, mask & (v <= neckline), plain, paint.neck)
     belt = max(1.15, float((hips - middle)[:2] @ down) / unit - 0.05) if np.isfinite(hips).all() else 9.0
-    canvas.put(patch, seen & (v > neckline), bright - 0.1 * (v < neckline + 0.025), paint.cloth)
-    canvas.put(patch, seen & (v > belt), bright, paint.trousers)
+    canvas.put(patch, mask & (v > neckline), bright - 0.1 * (v < neckline + 0.025), paint.cloth)
+    canvas.put(patch, mask & (v > belt), bright, paint.trousers)
 
 
 def _folds(folds: Floats, patch: tuple[slice, slice], middle: Floats, unit: float) -> Floats:
@@ -235,12 +235,14 @@ def _draw_limbs(canvas: Canvas, figure: Figure, side: int, appearance: Appearanc
 
 def _sleeved(canvas: Canvas, start: Floats, end: Floats, radii: Floats, cut: float, paint: Paint) -> None:
     """One limb: skin all along, and a slightly wider sleeve from its start to `cut` of its length."""
-    one, two = float(radii[0]), float(radii[1])
+    start_radius, end_radius = float(radii[0]), float(radii[1])
     if cut < 1:
-        canvas.capsule(start, end, (0.92 * one, 0.96 * two), paint.skin)
+        canvas.capsule(start, end, (0.92 * start_radius, 0.96 * end_radius), paint.skin)
     if cut > 0:
         hem = start + (end - start) * np.float32(cut)
-        canvas.capsule(start, hem, (one * 1.04, (one + (two - one) * cut) * 1.08), paint.cloth)
+        canvas.capsule(
+            start, hem, (start_radius * 1.04, (start_radius + (end_radius - start_radius) * cut) * 1.08), paint.cloth
+        )
 
 
 def palm_length(hand: Floats) -> float:
@@ -264,8 +266,8 @@ def _draw_palm(canvas: Canvas, hand: Floats, normal: Floats, palm: float, materi
     for knuckle in (1, 5, 9, 13, 17):
         wide = _KNUCKLE if knuckle > 1 else 0.17
         canvas.capsule(hand[0], hand[knuckle], (_WRIST * palm, wide * palm), material)
-    for one, other in ((1, 5), (5, 9), (9, 13), (13, 17)):
-        canvas.capsule(hand[one], hand[other], (0.11 * palm, 0.11 * palm), material)
+    for first, second in ((1, 5), (5, 9), (9, 13), (13, 17)):
+        canvas.capsule(hand[first], hand[second], (0.11 * palm, 0.11 * palm), material)
     length = float(np.linalg.norm(normal)) + 1e-6
     unit = normal / (length if normal[2] < 0 else -length)  # towards the camera: negative z
     if -unit[2] < _EDGE_ON:

@@ -121,8 +121,10 @@ def _check(landmarks: Landmarks, size: tuple[int, int], blur: float) -> None:
     if min(size) < 64 or max(size) > 4096:
         raise OptionsError(f"a rendered video is 64 to 4096 pixels wide and high; got {size[0]} x {size[1]}")
     if landmarks.size and abs(landmarks.aspect * size[1] / size[0] - 1) > 0.03:
-        seen = f"{landmarks.size[0]} x {landmarks.size[1]}"
-        raise OptionsError(f"landmarks of a {seen} image cannot fill {size[0]} x {size[1]}: keep width to height")
+        size_of_landmarks = f"{landmarks.size[0]} x {landmarks.size[1]}"
+        raise OptionsError(
+            f"landmarks of a {size_of_landmarks} image cannot fill {size[0]} x {size[1]}: keep width to height"
+        )
     if not 0 <= blur <= 1:
         raise OptionsError(f"blur is the share of time that the shutter is open, 0 to 1; got {blur}")
     if len(landmarks) == 0:
