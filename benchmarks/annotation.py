@@ -34,24 +34,24 @@ def annotation_rows(sizes: Sizes) -> list[Comparison]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         make_corpus(options, folder / "corpus")
-        one, two = (_measure(sizes, folder, workers) for workers in (1, 2))
+        single, double = (_measure(sizes, folder, workers) for workers in (1, 2))
         again = _measure(sizes, folder, 1, tracks=True)
-    first, second, third = (each.values["hours"] / each.values["spent"] for each in (one, two, again))
-    videos, hours, queries = (rounded(one.values[name]) for name in ("videos", "hours", "queries"))
-    what = f"{videos} videos of {hours} h, {queries} queries"
-    peak = f"at most {rounded(one.peak)} MB in the main process"
+    first, second, third = (measured.values["hours"] / measured.values["spent"] for measured in (single, double, again))
+    videos, hours, queries = (rounded(single.values[name]) for name in ("videos", "hours", "queries"))
+    amount = f"{videos} videos of {hours} h, {queries} queries"
+    peak = f"at most {rounded(single.peak)} MB in the main process"
     return [
         Comparison(
             _GROUP,
-            f"`.pose` files → store, {what}: two workers against one",
+            f"`.pose` files → store, {amount}: two workers against one",
             f"{against(second, first, 'hours of footage per hour')}; {peak}",
             second / first,
         ),
         Comparison(
             _GROUP,
             "the same: what the main process spends on planning and storing, against its two workers",
-            against(two.values["main"], two.values["workers"], "s"),
-            two.values["main"] / two.values["workers"],
+            against(double.values["main"], double.values["workers"], "s"),
+            double.values["main"] / double.values["workers"],
         ),
         Comparison(
             _GROUP,
@@ -93,18 +93,21 @@ class _WorkersClock:
 
 def work(corpus: str, out: str, workers: int, tracks: bool) -> dict[str, float]:
     """Annotate a corpus; with `tracks`, those of the run before are there."""
-    place = Path(out)
+    folder = Path(out)
     if not tracks:
-        rmtree(place / "tracks", ignore_errors=True)
-    for store in place.glob("annotations.sqlite*"):
+        rmtree(folder / "tracks", ignore_errors=True)
+    for store in folder.glob("annotations.sqlite*"):
         store.unlink()
     engine = WorkerPool(workers)
     clock = _WorkersClock(engine)
     report = annotate(
-        Annotation(Path(corpus), Path(corpus, "dictionary"), place, cache=place), AnnotateOptions(), engine, clock.stage
+        Annotation(Path(corpus), Path(corpus, "dictionary"), folder, cache=folder),
+        AnnotateOptions(),
+        engine,
+        clock.stage,
     )
     return {
-        "hours": _seconds(place) / 3600,
+        "hours": _seconds(folder) / 3600,
         "spent": max(clock.workers) / 3600 + clock.main / 3600,
         "workers": sum(clock.workers),
         "main": clock.main,
@@ -113,10 +116,10 @@ def work(corpus: str, out: str, workers: int, tracks: bool) -> dict[str, float]:
     }
 
 
-def _seconds(place: Path) -> float:
+def _seconds(folder: Path) -> float:
     from signspot.annotation.store import open_store
 
-    with open_store(place) as store:
+    with open_store(folder) as store:
         return sum(video.seconds for video in store.videos())
 
 

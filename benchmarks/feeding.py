@@ -39,7 +39,7 @@ Images = NDArray[np.uint8]  # (T, H, W, 3)
 def feeding_rows(sizes: Sizes) -> list[Comparison]:
     """A step, bytes of a sign against those of its pixels, and clips per second by workers."""
     done = run_on(Call("feeding:feed", {"side": sizes.rgb_side, "batches": 4 * sizes.rounds}), 2, apart=sizes.apart)
-    values, what = done.values, f"clips of 16 × {sizes.rgb_side}²"
+    values, clip_size = done.values, f"clips of 16 × {sizes.rgb_side}²"
     rows = [
         Comparison(
             "Training",
@@ -65,7 +65,7 @@ def feeding_rows(sizes: Sizes) -> list[Comparison]:
     rows += [
         Comparison(
             "Training",
-            f"I3D, a step of 4 {what} on one core: products in bfloat16 against float32",
+            f"I3D, a step of 4 {clip_size} on one core: products in bfloat16 against float32",
             f"{against(seconds['bfloat16'], seconds['float32'], 's')}; at most {rounded(step.peak)} MB",
             seconds["bfloat16"] / seconds["float32"],
         ),
@@ -73,7 +73,7 @@ def feeding_rows(sizes: Sizes) -> list[Comparison]:
     return rows + [
         Comparison(
             "Training",
-            f"{what}, decoded and augmented: {workers} processes that make batches against the one that trains",
+            f"{clip_size}, decoded and augmented: {workers} processes that make batches against the one that trains",
             f"{against(values[f'{workers} workers'], values['0 workers'], 'clips per second on the clock')}; "
             f"{rounded(1000 * values['clip'])} ms of a core for each",
             values[f"{workers} workers"] / values["0 workers"],

@@ -54,9 +54,9 @@ def make_batch(items: int, exemplars: int) -> Batch:
     generator = torch.Generator().manual_seed(0)
     clip = torch.arange(items * _CLIPS_AN_ITEM)
     owner = torch.arange(exemplars) * items // exemplars
-    place = torch.arange(exemplars) - torch.searchsorted(owner, owner)  # of an exemplar among its item's
+    number = torch.arange(exemplars) - torch.searchsorted(owner, owner)  # of an exemplar among its item's
     shared = items + torch.randint(4 * items, (items, exemplars), generator=generator)
-    word = torch.where(place < 3, owner, shared[owner, place // 2])  # 3 exemplars of the label, 2 of other words
+    word = torch.where(number < 3, owner, shared[owner, number // 2])  # 3 exemplars of the label, 2 of other words
     return Batch(
         clips=_unit(len(clip), generator),
         clip_item=clip // _CLIPS_AN_ITEM,
@@ -64,7 +64,7 @@ def make_batch(items: int, exemplars: int) -> Batch:
         exemplars=_unit(exemplars, generator),
         exemplar_item=owner,
         exemplar_word=word,
-        exemplar_foreground=place < 3,
+        exemplar_foreground=number < 3,
     )
 
 

@@ -61,17 +61,17 @@ def render_footage(sizes: Sizes, folder: Path) -> tuple[Filmed, Filmed]:
     exact = sign(sizes.footage, size)
     exact = replace(exact, times=exact.times - exact.times[0])
     take = render_video(exact, make_appearance(SEED), folder / "take.mp4", size)
-    seen = observe(exact, named_rng(SEED, "estimator"))
-    made = []
+    observed = observe(exact, named_rng(SEED, "estimator"))
+    footages = []
     for name, seconds in (("short", sizes.short), ("long", sizes.long)):
         footage = Filmed(seconds, folder / f"{name}.mp4", folder / f"{name}.pose")
         times = round(seconds / sizes.footage)
         repeat_video(take, footage.video, times)
         with PoseWriter(footage.pose) as writer:
-            for again in repeat_landmarks(seen, times):
+            for again in repeat_landmarks(observed, times):
                 writer.add(again)
-        made.append(footage)
-    return made[0], made[1]
+        footages.append(footage)
+    return footages[0], footages[1]
 
 
 def repeat_video(take: Path, target: Path, times: int) -> None:
@@ -157,12 +157,12 @@ def _spread(encoder: Encoder) -> float:
 
 def _smooth_rows(rng: np.random.Generator, rows: int, dimension: int, reach: int) -> NDArray[np.float16]:
     """(rows, dimension) random rows of unit norm; rows less than `reach` apart are alike."""
-    made = np.empty((rows, dimension), np.float16)
+    smoothed = np.empty((rows, dimension), np.float16)
     for start in range(0, rows if dimension else 0, 4096):
         count = min(4096, rows - start)
         sums = np.cumsum(rng.standard_normal((count + reach, dimension)), axis=0)
-        made[start : start + count] = _unit(sums[reach:] - sums[:-reach])
-    return made
+        smoothed[start : start + count] = _unit(sums[reach:] - sums[:-reach])
+    return smoothed
 
 
 def _unit(rows: NDArray[np.floating]) -> NDArray[np.float32]:

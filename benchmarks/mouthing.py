@@ -26,7 +26,7 @@ _GROWTH = 1.15  # of peak memory, at most, from a video to one that is four time
 def mouthing_rows(sizes: Sizes) -> list[Comparison]:
     """Windows per minute, and memory against the length of the video."""
     done = run(Call("mouthing:search", {"windows": sizes.lip_windows}), apart=sizes.apart).values
-    limit, kept = at_least(done["per minute"], _WANTED)
+    limit, is_kept = at_least(done["per minute"], _WANTED)
     peaks = [
         run(Call("mouthing:follow", {"seconds": seconds}), apart=sizes.apart).peak
         for seconds in (sizes.lips, 4 * sizes.lips)
@@ -39,7 +39,7 @@ def mouthing_rows(sizes: Sizes) -> list[Comparison]:
             f"{rounded(done['per minute'])} per minute",
             done["per minute"] / _WANTED,
             f"{limit} per minute",
-            kept,
+            is_kept,
         ),
         Comparison(
             "Mouthing",

@@ -28,10 +28,10 @@ def pipeline_rows(sizes: Sizes) -> list[Comparison]:
     """All rows of the pipeline."""
     with TemporaryDirectory() as folder:
         footage = render_footage(sizes, Path(folder))
-        found = [_measure_all(length, footage[0], sizes) for length in footage]
-    speed = [_speed(name, found[1][name], found[0][name], footage) for name in STAGES]
-    memory = [_memory(name, found[1][name], found[0][name], footage) for name in STAGES]
-    return [*speed, _added(found[1]["spot"], footage[1], sizes), *memory]
+        measured = [_measure_all(length, footage[0], sizes) for length in footage]
+    speed = [_speed(name, measured[1][name], measured[0][name], footage) for name in STAGES]
+    memory = [_memory(name, measured[1][name], measured[0][name], footage) for name in STAGES]
+    return [*speed, _added(measured[1]["spot"], footage[1], sizes), *memory]
 
 
 def _measure_all(footage: Filmed, short: Filmed, sizes: Sizes) -> dict[str, Measurement]:
@@ -47,8 +47,10 @@ def _measure_all(footage: Filmed, short: Filmed, sizes: Sizes) -> dict[str, Meas
 
 
 def _speed(name: str, long: Measurement, short: Measurement, footage: tuple[Filmed, Filmed]) -> Comparison:
-    for one, length in zip((short, long), footage, strict=True):
-        assert one.values["frames"] == length.frames, f"{name}: {one.values['frames']} of {length.frames} frames"
+    for measurement, length in zip((short, long), footage, strict=True):
+        assert measurement.values["frames"] == length.frames, (
+            f"{name}: {measurement.values['frames']} of {length.frames} frames"
+        )
     rates = long.values["rate"], short.values["rate"]
     return Comparison(_SPEED, _lengths(name, footage), against(*rates, "frames per second"), rates[0] / rates[1])
 

@@ -49,11 +49,11 @@ def _row(sizes: Sizes, words: int, each: int) -> Comparison:
 def _alignment(sizes: Sizes) -> list[Comparison]:
     options = {"seconds": sizes.track, "words": sizes.words, "each": _EACH}
     done = run(Call("search:align", options), apart=sizes.apart)
-    hours, what = sizes.track / 3600, _gallery(sizes, sizes.words, _EACH)
+    hours, searched = sizes.track / 3600, _gallery(sizes, sizes.words, _EACH)
     return [
         Comparison(
             "Search",
-            f"{what}: {name}, by alignment against by embedding",
+            f"{searched}: {name}, by alignment against by embedding",
             f"{against(done.values['alignment' + key] / hours, done.values['embedding' + key] / hours, 's per hour')}"
             f"; at most {rounded(done.peak)} MB",
             done.values["alignment" + key] / done.values["embedding" + key],
@@ -98,7 +98,7 @@ def search(seconds: float, words: int, each: int) -> dict[str, float]:
     spotter = Spotter(landmark_encoder())
     track = random_track(spotter.encoder, seconds)
     gallery = random_gallery(words, each, spotter.encoder, track)
-    found: list[int] = []
+    counts: list[int] = []
 
     def multiply() -> None:
         windows = track.embeddings.astype(np.float32)
@@ -106,9 +106,9 @@ def search(seconds: float, words: int, each: int) -> dict[str, float]:
             windows @ gallery.embeddings[start : start + _BLOCK].T
 
     def spot() -> None:
-        found.append(len(spotter.spot(track, gallery, match="embedding")))
+        counts.append(len(spotter.spot(track, gallery, match="embedding")))
 
-    return {**fastest(_ROUNDS, {"product": multiply, "spotting": spot}), "spottings": found[0]}
+    return {**fastest(_ROUNDS, {"product": multiply, "spotting": spot}), "spottings": counts[0]}
 
 
 def align(seconds: float, words: int, each: int) -> dict[str, float]:

@@ -32,8 +32,8 @@ def trunk_rows(sizes: Sizes) -> list[Comparison]:
     seconds = run(Call("trunks:i3d", options), apart=sizes.apart).values
     rates = {name: sizes.rgb_windows / value for name, value in seconds.items()}
     size = f"16 × {sizes.rgb_side} × {sizes.rgb_side}, random weights"
-    for name, what in (("shared", "stem shared by windows"), ("batched", f"batches of {_RGB_BATCH}")):
-        compared = f"I3D, {size}, stride 1: {what} against a plain loop over windows"
+    for name, manner in (("shared", "stem shared by windows"), ("batched", f"batches of {_RGB_BATCH}")):
+        compared = f"I3D, {size}, stride 1: {manner} against a plain loop over windows"
         numbers = against(rates[name], rates["loop"], "windows per second")
         rows.append(Comparison(_GROUP, compared, numbers, rates[name] / rates["loop"]))
     return rows

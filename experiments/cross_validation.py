@@ -39,7 +39,7 @@ def deal_signers(clips: Sequence[IsolatedClip], folds: int) -> list[tuple[str, .
     counts = Counter(clip.signer for clip in clips if clip.signer != UNKNOWN)
     dealt: list[list[str]] = [[] for _ in range(folds)]
     for signer, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        fewest = min(dealt, key=lambda fold: sum(counts[each] for each in fold))
+        fewest = min(dealt, key=lambda fold: sum(counts[member] for member in fold))
         fewest.append(signer)
     return [tuple(sorted(fold)) for fold in dealt]
 
@@ -67,15 +67,15 @@ def look_up_folds(
         queries: at most, in all folds together.
     """
     ranks: dict[Hashable, list[float]] = {}
-    words, asked = [], 0
+    words, searched = [], 0
     for encoder, signers in zip(encoders, folds, strict=True):
         fold_clips = [clip for clip in clips if clip.signer in signers]
         result = one_shot(Spotter(encoder), fold_clips, queries=queries // len(folds))
         words.append(result.words)
-        asked += result.queries
-        for word, places in result.ranks.items():
-            ranks.setdefault(word, []).extend(places)
-    return OneShotRanks(min(words), asked, ranks).scores(Spotter(encoders[0]), SpotOptions())
+        searched += result.queries
+        for word, ranks_of_word in result.ranks.items():
+            ranks.setdefault(word, []).extend(ranks_of_word)
+    return OneShotRanks(min(words), searched, ranks).scores(Spotter(encoders[0]), SpotOptions())
 
 
 def cross_validate(
@@ -99,12 +99,12 @@ def cross_validate(
         progress: called with the steps of each training.
     """
     dealt = {corpus: deal_signers(clips, folds) for corpus, clips in corpora.items()}
-    made = []
+    trained = []
     for fold in range(folds):
         left_out = {corpus: signers[fold] for corpus, signers in dealt.items()}
-        made.append(train_fold(config, left_out, out / f"fold-{fold + 1}", progress))
+        trained.append(train_fold(config, left_out, out / f"fold-{fold + 1}", progress))
     for corpus, clips in corpora.items():
-        rows = [(LEARNED, made), *((name, [load_encoder(name)] * folds) for name in beside)]
+        rows = [(LEARNED, trained), *((name, [load_encoder(name)] * folds) for name in beside)]
         for name, encoders in rows:
             results = look_up_folds(encoders, clips, dealt[corpus], queries)
             shares = (results.recall_1, results.recall_5, results.recall_10, results.mean_reciprocal_rank)

@@ -94,10 +94,10 @@ def compare(first: Landmarks, second: Landmarks) -> list[str]:
     cells = []
     for part in PARTS:
         points = slice(_ABOVE_HIPS) if part == "body" else slice(None)
-        one, two = getattr(first, part)[:, points, :2], getattr(second, part)[:, points, :2]
-        seen = np.stack([np.isfinite(values).all(axis=(1, 2)) for values in (one, two)])
+        first_points, second_points = getattr(first, part)[:, points, :2], getattr(second, part)[:, points, :2]
+        seen = np.stack([np.isfinite(values).all(axis=(1, 2)) for values in (first_points, second_points)])
         both = seen.all(axis=0)
-        apart = np.abs(one[both] - two[both]).max(axis=(1, 2), initial=0.0)
+        apart = np.abs(first_points[both] - second_points[both]).max(axis=(1, 2), initial=0.0)
         far = [float(np.quantile(apart, share)) for share in (0.5, 0.99)] if len(apart) else [0.0, 0.0]
         cells.append(f"{(seen[0] != seen[1]).mean():.1%}, {(apart == 0).mean():.1%}, {far[0]:.4f}, {far[1]:.4f}")
     return cells

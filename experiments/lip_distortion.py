@@ -33,14 +33,14 @@ def fit_distortions(pairs: Sequence[tuple[LipClip, LipClip]]) -> list[LipDistort
     """
     shapes = [part for synthetic, filmed in pairs if len((part := _both_seen(synthetic, filmed))[0]) > 2 * len(SHAPES)]
     gram = [_with_one(true).T @ _with_one(true) for true, _ in shapes]
-    moments = [_with_one(true).T @ seen for true, seen in shapes]
+    moments = [_with_one(true).T @ filmed for true, filmed in shapes]
     few = 1e-3 * np.eye(len(SHAPES) + 1)
     every = np.linalg.solve(sum(gram) + few, sum(moments))
     usual = _TOWARDS_ALL * sum(gram) / sum(len(true) for true, _ in shapes) + few
     distortions = []
-    for (true, seen), own_gram, own in zip(shapes, gram, moments, strict=True):
-        mixing = np.linalg.solve(own_gram + usual, own + usual @ every)
-        errors = seen - _with_one(true) @ mixing
+    for (true, filmed), own_gram, moment in zip(shapes, gram, moments, strict=True):
+        mixing = np.linalg.solve(own_gram + usual, moment + usual @ every)
+        errors = filmed - _with_one(true) @ mixing
         size = np.maximum((errors**2).mean(axis=0), 1e-9)
         persistence = float(((errors[1:] * errors[:-1]).mean(axis=0) / size).mean())
         distortions.append(
@@ -56,9 +56,9 @@ def fit_distortions(pairs: Sequence[tuple[LipClip, LipClip]]) -> list[LipDistort
 def _both_seen(synthetic: LipClip, filmed: LipClip) -> tuple[Array, Array]:
     """Shapes (m, n) in the synthetic corpus and in video, of the frames in which lips are seen both ways."""
     count = min(len(synthetic.lips), len(filmed.lips))
-    true, seen = synthetic.lips.values[:count].astype(float), filmed.lips.values[:count].astype(float)
-    both = (true[:, -2] > 0) & (seen[:, -2] > 0)
-    return true[both, :-2], seen[both, :-2]
+    true, filmed_shapes = synthetic.lips.values[:count].astype(float), filmed.lips.values[:count].astype(float)
+    both = (true[:, -2] > 0) & (filmed_shapes[:, -2] > 0)
+    return true[both, :-2], filmed_shapes[both, :-2]
 
 
 def _with_one(shapes: Array) -> Array:
@@ -70,11 +70,11 @@ def save_distortions(distortions: Sequence[LipDistortion], path: Path, command: 
     """Write distortions, rounded, with the command that measured them."""
     videos = [
         {
-            "mixing": each.mixing.round(_DIGITS).tolist(),
-            "covariance": each.covariance.round(_DIGITS).tolist(),
-            "memory": round(each.memory, _DIGITS),
+            "mixing": distortion.mixing.round(_DIGITS).tolist(),
+            "covariance": distortion.covariance.round(_DIGITS).tolist(),
+            "memory": round(distortion.memory, _DIGITS),
         }
-        for each in distortions
+        for distortion in distortions
     ]
     with atomic_write(path) as temporary:
         lines = ",\n".join(json.dumps(video) for video in videos)

@@ -75,14 +75,14 @@ def _make(number: int, signer: Signer, seconds: float, seed: int, lips: float, f
     if not path.is_file():
         with atomic_write(path) as temporary:
             render_video(marks, make_appearance(seed + number), temporary, SIZE, FPS)
-    seen = observe(marks, rng, for_lips(1.0, lips))
+    observed = observe(marks, rng, for_lips(1.0, lips))
     ordered = sorted(words, key=lambda word: word.segment.end)
     truth = tuple(
         MouthingTruth(path.stem, word.word, word.segment.start, word.segment.end, word.phonemes, word.share)
         for word in ordered
     )
     return VideoClip(
-        *(LipClip(track, truth) for track in (follow_lips([marks]), follow_lips([seen]), _read(path, marks)))
+        *(LipClip(track, truth) for track in (follow_lips([marks]), follow_lips([observed]), _read(path, marks)))
     )
 
 
@@ -139,9 +139,9 @@ def shape_table(pairs: Sequence[tuple[LipClip, LipClip]], title: str = "shape") 
     lines = [head(title, "correlation", "slope", "exact, spread", "filmed, spread")]
     values = [(exact.lips.values, filmed.lips.values) for exact, filmed in pairs]
     exact, filmed = (np.concatenate([pair[side][: min(map(len, pair))] for pair in values]) for side in (0, 1))
-    seen = (exact[:, -2] > 0) & (filmed[:, -2] > 0)
+    in_both = (exact[:, -2] > 0) & (filmed[:, -2] > 0)
     for number, name in enumerate(SHAPES):
-        x, y = exact[seen, number], filmed[seen, number]
+        x, y = exact[in_both, number], filmed[in_both, number]
         if len(x) < 2 or not x.std() or not y.std():
             continue
         alike = float(np.corrcoef(x, y)[0, 1])

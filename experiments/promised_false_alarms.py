@@ -30,13 +30,13 @@ def half_of(clips: Sequence[IsolatedClip], half: str) -> list[IsolatedClip]:
     return [clip for clip in clips if clip.word in words]
 
 
-def backgrounds(places: Sequence[Path], half: str, each: int, seed: int) -> list[StreamMaterial]:
+def backgrounds(folders: Sequence[Path], half: str, each: int, seed: int) -> list[StreamMaterial]:
     """Streams of every corpus, and of synthetic signs, in which the words looked for are not signed.
 
     Of synthetic signs twice: with minimal pairs, of which one is looked for where the other is signed, and without.
     """
     options = StreamOptions(signs=700, signs_per_stream=each, signed=False, seed=seed)
-    materials = [material_of_clips(folder.name, half_of(read_isolated(folder), half), options) for folder in places]
+    materials = [material_of_clips(folder.name, half_of(read_isolated(folder), half), options) for folder in folders]
     for name, share in (("synthetic", 0.2), ("synthetic without minimal pairs", 0.0)):
         clips = isolated_clips(_WORDS, _SIGNERS, SEEDS[half], share)
         materials.append(material_of_clips(name, clips, options))
@@ -65,11 +65,11 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=140, help="signs in a stream: how long videos are")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    places = [folder for folder in (chosen.lsa64, chosen.wlasl) if folder]
+    folders = [folder for folder in (chosen.lsa64, chosen.wlasl) if folder]
     heads = ("encoder", "background", "exemplars per word", "promised", "counted", "ratio", "word hours")
     _tell(heads)
     _tell(["---"] * len(heads))
-    materials = backgrounds(places, chosen.half, chosen.each, chosen.seed)
+    materials = backgrounds(folders, chosen.half, chosen.each, chosen.seed)
     for encoder in chosen.encoder or [None]:
         spotter = load(encoder, cache=False)
         for material in materials:

@@ -99,11 +99,11 @@ def device_of(backend: str, video: str) -> str:
 
 def agreement(features: Tensor, expected: Tensor) -> tuple[float, float]:
     """The lowest cosine of a window's features, and the mean correlation of similarity curves."""
-    one, two = F.normalize(features), F.normalize(expected)
-    curves = [features @ features[::_QUERY].T for features in (one, two)]
+    normalised, expected_normalised = F.normalize(features), F.normalize(expected)
+    curves = [features @ features[::_QUERY].T for features in (normalised, expected_normalised)]
     pairs = zip(curves[0].T.numpy(), curves[1].T.numpy(), strict=True)
     together = [float(np.corrcoef(first, second)[0, 1]) for first, second in pairs]
-    return float((one * two).sum(dim=1).min()), float(np.mean(together))
+    return float((normalised * expected_normalised).sum(dim=1).min()), float(np.mean(together))
 
 
 def spot_corpus(encoder: str, folder: str, device: str, frames: Tensor | None = None) -> list[str]:

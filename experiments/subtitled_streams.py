@@ -61,12 +61,12 @@ def make_stream_corpus(clips: Sequence[IsolatedClip], folder: Path, options: Sub
     tested = set(random.permutation(np.array(signers))[: max(1, round(options.test_share * len(signers)))].tolist())
     videos = []
     for split in ("train", "test"):
-        kept = [clip for clip in signed if clip.word in words and (clip.signer in tested) == (split == "test")]
-        for name, signer, stream in _streams(kept, split, options.seed):
+        split_clips = [clip for clip in signed if clip.word in words and (clip.signer in tested) == (split == "test")]
+        for name, signer, stream in _streams(split_clips, split, options.seed):
             videos.append(_write_stream(layout, name, signer, stream, words, options, random))
-    shown = [clip for clip in lent if clip.word in words]
-    _write_dictionary(layout, shown)
-    chosen = split_words([words[int(place)] for place in random.permutation(len(words))], {}, random)
+    dictionary_clips = [clip for clip in lent if clip.word in words]
+    _write_dictionary(layout, dictionary_clips)
+    chosen = split_words([words[int(index)] for index in random.permutation(len(words))], {}, random)
     ids = {split: tuple(video.id for video in videos if video.split == split) for split in ("train", "test")}
     write_splits(Splits(ids["train"], ids["test"], chosen), layout.splits)
     listed = [video_as_json(video, folder) for video in videos]
@@ -79,7 +79,7 @@ def _renamed(clips: Sequence[IsolatedClip], random: np.random.Generator) -> list
     glosses = sorted({clip.word for clip in clips})
     english = [word.word for word in vocabulary(2 * len(glosses)) if " " not in word.word and "-" not in word.word]
     drawn = random.permutation(len(english))[: len(glosses)]
-    names = dict(zip(glosses, (english[int(place)] for place in drawn), strict=True))
+    names = dict(zip(glosses, (english[int(index)] for index in drawn), strict=True))
     return [replace(clip, word=names[clip.word]) for clip in clips if clip.signer]
 
 
@@ -88,16 +88,16 @@ def _lend(
 ) -> tuple[list[IsolatedClip], list[IsolatedClip]]:
     """Clips for the dictionary, one per word and lender, and all clips of words by others than their lenders."""
     signers = sorted({clip.signer for clip in clips})
-    order = {signers[int(place)]: rank for rank, place in enumerate(random.permutation(len(signers)))}
+    order = {signers[int(index)]: rank for rank, index in enumerate(random.permutation(len(signers)))}
     by_word: defaultdict[str, defaultdict[str, list[IsolatedClip]]] = defaultdict(lambda: defaultdict(list))
     for clip in clips:
         by_word[clip.word][clip.signer].append(clip)
     lent: list[IsolatedClip] = []
     signed: list[IsolatedClip] = []
-    for known in by_word.values():
-        ranked = sorted(known, key=order.__getitem__)
-        lent += [known[signer][0] for signer in ranked[:exemplars]]
-        signed += [clip for signer in ranked[exemplars:] for clip in known[signer]]
+    for by_signer in by_word.values():
+        ranked = sorted(by_signer, key=order.__getitem__)
+        lent += [by_signer[signer][0] for signer in ranked[:exemplars]]
+        signed += [clip for signer in ranked[exemplars:] for clip in by_signer[signer]]
     if not signed or len({clip.signer for clip in signed}) < 2:
         raise OptionsError(
             f"streams for training and testing need two signers besides those of the {exemplars} exemplars"
@@ -151,14 +151,14 @@ def _subtitles(
     while first < len(signs):
         sentence = signs[first : first + int(random.integers(_SIGNS[0], _SIGNS[1] + 1))]
         first += len(sentence)
-        said = [sign.word for sign in sentence if random.random() >= _UNNAMED]
+        named = [sign.word for sign in sentence if random.random() >= _UNNAMED]
         if random.random() < _UNSIGNED:
-            said.append(words[int(random.integers(len(words)))])
+            named.append(words[int(random.integers(len(words)))])
         moved = float(random.normal(0, shift))
         start, end = max(before, sentence[0].start + moved), max(before + 0.5, sentence[-1].end + moved)
         before = end
-        if said:
-            text = " and ".join(said[int(place)] for place in random.permutation(len(said)))
+        if named:
+            text = " and ".join(named[int(index)] for index in random.permutation(len(named)))
             yield Subtitle(start, max(end, start + 0.5), text)
 
 

@@ -136,13 +136,13 @@ def measure(clip: Landmarks, pool: Pool) -> None:
 
 def _measure_found(clip: Landmarks, body: Values, speed: Values, pool: Pool) -> None:
     for side, wrist, hand in (("strong", 16, clip.right_hand), ("weak", 15, clip.left_hand)):
-        found, inside = np.isfinite(hand[:, 0, 0]), clip.body[:, wrist, 1] < 0.92
-        pool.add(f"found {side} inside", found[inside])
-        pool.add(f"found {side} outside", found[~inside & (clip.body[:, wrist, 1] > 1.05)])
+        is_found, inside = np.isfinite(hand[:, 0, 0]), clip.body[:, wrist, 1] < 0.92
+        pool.add(f"found {side} inside", is_found[inside])
+        pool.add(f"found {side} outside", is_found[~inside & (clip.body[:, wrist, 1] > 1.05)])
         if side == "strong":
-            pool.add("drop runs", run_lengths(~found & inside))
+            pool.add("drop runs", run_lengths(~is_found & inside))
             for name, low, high in (("slow", 0, 0.3), ("middling", 1, 3), ("fast", 3, 99)):
-                pool.add(f"found {name}", found[inside & (speed >= low) & (speed < high)])
+                pool.add(f"found {name}", is_found[inside & (speed >= low) & (speed < high)])
     pool.add("found face", np.isfinite(clip.face[:, 0, 0]))
 
 

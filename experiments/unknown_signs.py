@@ -61,15 +61,21 @@ def measure(spotter: Spotter, lsa64: Sequence[IsolatedClip], wlasl: Sequence[Iso
         )
 
         def best(clips: Sequence[IsolatedClip], among: Gallery = gallery) -> list[tuple[str, Match]]:
-            asked = embed(spotter, clips)
-            return [(clip.word, spotter.identify_views(view, among, SpotOptions())[0]) for clip, view in asked]
+            views = embed(spotter, clips)
+            return [(clip.word, spotter.identify_views(view, among, SpotOptions())[0]) for clip, view in views]
 
-        known = best([clip for clip in lsa64 if clip.word in dictionary_words and clip.signer != signer])
+        known_matches = best([clip for clip in lsa64 if clip.word in dictionary_words and clip.signer != signer])
         unknown = [best([clip for clip in lsa64 if clip.word not in dictionary_words]), best(wlasl)]
-        limit = float(np.quantile([match.chance or 0.0 for _, match in known], 1 - WANTED))
-        rejected = [np.mean([not match.is_known for _, match in matches]) for matches in (known, *unknown)]
-        right = np.mean([word == match.word for word, match in known])
-        cells = (spotter.encoder.name, count, f"{rejected[0]:.2f} of {len(known)}", f"{limit:.2g}", f"{right:.2f}")
+        limit = float(np.quantile([match.chance or 0.0 for _, match in known_matches], 1 - WANTED))
+        rejected = [np.mean([not match.is_known for _, match in matches]) for matches in (known_matches, *unknown)]
+        right = np.mean([word == match.word for word, match in known_matches])
+        cells = (
+            spotter.encoder.name,
+            count,
+            f"{rejected[0]:.2f} of {len(known_matches)}",
+            f"{limit:.2g}",
+            f"{right:.2f}",
+        )
         yield row(*cells, *(f"{share:.2f}" for share in rejected[1:]))
 
 
@@ -80,9 +86,9 @@ def main() -> None:
     parser.add_argument("--wlasl", type=Path, required=True)
     parser.add_argument("--encoder", action="append", required=True)
     parser.add_argument("--half", choices=("first", "second"), default="second", help="of the words")
-    given = parser.parse_args()
-    lsa64, wlasl = (half_of(read_isolated(folder), given.half) for folder in (given.lsa64, given.wlasl))
-    for name in given.encoder:
+    options = parser.parse_args()
+    lsa64, wlasl = (half_of(read_isolated(folder), options.half) for folder in (options.lsa64, options.wlasl))
+    for name in options.encoder:
         for line in measure(load(name), lsa64, wlasl):
             print(line, flush=True)
 

@@ -28,9 +28,9 @@ def main() -> None:
 
 def _finds_exactly(folder: Path, seed: int, threshold: float) -> bool:
     demo = run_demo(folder, lambda _: nullcontext(lambda done, total: None), seed=seed, threshold=threshold)
-    signed, found, wrong = len(demo.truth), demo.found, demo.false_alarms
-    print(f"seed {seed}, threshold {threshold:.2f}: {found} of {signed} signs, {wrong} false alarms", flush=True)
-    return found == signed and wrong == 0
+    signed, spotted, wrong = len(demo.truth), demo.found, demo.false_alarms
+    print(f"seed {seed}, threshold {threshold:.2f}: {spotted} of {signed} signs, {wrong} false alarms", flush=True)
+    return spotted == signed and wrong == 0
 
 
 if __name__ == "__main__":

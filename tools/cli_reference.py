@@ -60,8 +60,10 @@ def walk(command: Any, name: str, parent: Any = None) -> Iterator[Any]:
 
 def described(option: Any) -> tuple[str, str]:
     """The name and the help text of an option, with the default that its help shows."""
-    shown = option.default is not None and getattr(option, "show_default", False) and not getattr(option, "is_flag", 0)
-    default = f" [default: {option.default}]" if shown else ""
+    shows_default = (
+        option.default is not None and getattr(option, "show_default", False) and not getattr(option, "is_flag", 0)
+    )
+    default = f" [default: {option.default}]" if shows_default else ""
     return option.opts[0], (getattr(option, "help", None) or "") + default
 
 
@@ -133,9 +135,9 @@ def trailing_comments(record: type[Any]) -> dict[str, str]:
         source = inspect.getsource(extended)
         lines, (body,) = source.splitlines(), ast.parse(source).body
         assert isinstance(body, ast.ClassDef)
-        places = {node.target.id: node.end_lineno for node in body.body
+        last_lines = {node.target.id: node.end_lineno for node in body.body
                   if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}  # fmt: skip
-        comments |= {name: lines[(end or 1) - 1].partition("  # ")[2] for name, end in places.items()}
+        comments |= {name: lines[(end or 1) - 1].partition("  # ")[2] for name, end in last_lines.items()}
     return comments
 
 

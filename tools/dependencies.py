@@ -32,9 +32,9 @@ class Needed:
     needed_by: str
 
 
-def needed(wanted: Sequence[tuple[Requirement, str]]) -> Iterator[Needed]:
+def needed(requirements: Sequence[tuple[Requirement, str]]) -> Iterator[Needed]:
     """The distributions that requirements lead to, each once, with their extras and markers."""
-    waiting = list(wanted)
+    waiting = list(requirements)
     followed: set[tuple[str, str]] = set()
     while waiting:
         requirement, needed_by = waiting.pop(0)
@@ -45,7 +45,7 @@ def needed(wanted: Sequence[tuple[Requirement, str]]) -> Iterator[Needed]:
             installed = None
         if (name, "") not in followed:
             yield Needed(requirement, installed, needed_by)
-        for extra in {"", *requirement.extras} - {extra for known, extra in followed if known == name}:
+        for extra in {"", *requirement.extras} - {extra for followed_name, extra in followed if followed_name == name}:
             followed.add((name, extra))
             waiting += [(other, name) for other in stated(installed.requires if installed else (), extra)]
 
@@ -53,7 +53,11 @@ def needed(wanted: Sequence[tuple[Requirement, str]]) -> Iterator[Needed]:
 def stated(lines: Sequence[str] | None, extra: str = "") -> list[Requirement]:
     """The requirements of a distribution that hold here, or those that one of its extras adds."""
     requirements = [Requirement(line) for line in lines or ()]
-    return [one for one in requirements if one.marker is None or one.marker.evaluate({"extra": extra})]
+    return [
+        requirement
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+    ]
 
 
 def of_wheel(wheel: Path) -> list[tuple[Requirement, str]]:
@@ -61,8 +65,8 @@ def of_wheel(wheel: Path) -> list[tuple[Requirement, str]]:
     with ZipFile(wheel) as opened:
         name = next(name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
         lines = opened.read(name).decode("utf-8").partition("\n\n")[0].splitlines()
-    asked = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
-    return [(requirement, wheel.name) for requirement in stated(asked)]
+    requirements = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    return [(requirement, wheel.name) for requirement in stated(requirements)]
 
 
 def licence_of(package: Distribution) -> str:
@@ -84,16 +88,16 @@ def table(root: str = "signspot", extras: Sequence[str] = EXTRAS) -> Iterator[st
         yield f"| {name} | {one.installed.version if one.installed else '–'} | {licence} | {one.needed_by} |"
 
 
-def link(one: Needed, site: Path) -> None:
+def link(dependency: Needed, site: Path) -> None:
     """Link, or copy where that cannot be, the files of a distribution below another site-packages.
 
     It ends the program where the distribution is missing, or of another version than is asked for.
     """
-    if one.installed is None:
-        sys.exit(f"{one.requirement} is not installed here")
-    if not one.requirement.specifier.contains(one.installed.version, prereleases=True):
-        sys.exit(f"{one.requirement} is asked for, {one.installed.version} is installed here")
-    for file in one.installed.files or ():
+    if dependency.installed is None:
+        sys.exit(f"{dependency.requirement} is not installed here")
+    if not dependency.requirement.specifier.contains(dependency.installed.version, prereleases=True):
+        sys.exit(f"{dependency.requirement} is asked for, {dependency.installed.version} is installed here")
+    for file in dependency.installed.files or ():
         source, target = Path(str(file.locate())), site / file
         if ".." not in file.parts and source.is_file() and not target.exists():  # no programs, no manual pages
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -76,9 +76,12 @@ def unreferenced() -> list[Defined]:
             if folder in PACKAGES:
                 defined += definitions(path, tree)
     return [
-        one
-        for one in defined
-        if all(path == one.path and one.first <= line <= one.last for path, line in mentioned[one.name])
+        definition
+        for definition in defined
+        if all(
+            path == definition.path and definition.first <= line <= definition.last
+            for path, line in mentioned[definition.name]
+        )
     ]
 
 
@@ -96,13 +99,13 @@ def main() -> int:
     lines = [line.partition("#")[0].strip() for line in ALLOWED.read_text(encoding="utf-8").splitlines()]
     allowed = {line for line in lines if line}
     names = unreferenced()
-    for one in names:
-        if one.name not in allowed:
-            print(f"{one} is used by no code. Delete it, or name it in {ALLOWED.name}.")
-    stale = sorted(allowed - {one.name for one in names})
+    for definition in names:
+        if definition.name not in allowed:
+            print(f"{definition} is used by no code. Delete it, or name it in {ALLOWED.name}.")
+    stale = sorted(allowed - {definition.name for definition in names})
     for name in stale:
         print(f"{ALLOWED.name} names '{name}', which is used or gone. Delete the line.")
-    return 1 if stale or any(one.name not in allowed for one in names) else 0
+    return 1 if stale or any(definition.name not in allowed for definition in names) else 0
 
 
 if __name__ == "__main__":

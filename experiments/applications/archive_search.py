@@ -43,13 +43,13 @@ def signing_windows(spotter: Spotter, seed: int, signs: int) -> torch.Tensor:
 
 def write_archive(spotter: Spotter, folder: Path, windows: int, seed: int, signs: int = 300) -> Archive:
     """Write tracks of so many windows, each a mixture of two windows of signing."""
-    seen, random = signing_windows(spotter, seed, signs), np.random.default_rng(seed)
+    signing, random = signing_windows(spotter, seed, signs), np.random.default_rng(seed)
     contract = spotter.encoder.contract
     folder.mkdir(parents=True)
     for start in range(0, windows, _TRACK):
         count, parts = min(_TRACK, windows - start), list[NDArray[np.float16]]()
         while sum(map(len, parts)) < count:
-            mixed = seen + float(random.uniform(0.3, 0.8)) * seen.roll(int(random.integers(len(seen))), 0)
+            mixed = signing + float(random.uniform(0.3, 0.8)) * signing.roll(int(random.integers(len(signing))), 0)
             parts.append(torch.nn.functional.normalize(mixed, dim=1).half().numpy())
         grid = Grid(contract.fps, contract.frames, 1, count + contract.frames - 1)
         track = Track(np.concatenate(parts)[:count], grid, spotter.encoder.hash, f"{start}")
@@ -74,7 +74,7 @@ def search_times(
     torch.set_num_threads(1)  # threads are those of the search, and of reading
     lexicon = make_words(100, seed)
     clips = [perform(lexicon[word].variants[0], seed, word, "query") for word in list(lexicon)[:queries]]
-    asked = np.stack([spotter.embed_exemplar(clip) for clip in clips])
+    embeddings = np.stack([spotter.embed_exemplar(clip) for clip in clips])
     parts = [torch.from_numpy(np.asarray(track.embeddings)).view(torch.int64) for track in archive.tracks]
 
     def read() -> None:
@@ -82,10 +82,10 @@ def search_times(
             list(pool.map(lambda number: [part.sum() for part in parts[number::threads]], range(threads)))
 
     works: dict[str, tuple[Callable[[], object], int]] = {
-        "first search, which makes the index": (lambda: coarse_search(archive, asked, _TOP, threads, cache), 1),
+        "first search, which makes the index": (lambda: coarse_search(archive, embeddings, _TOP, threads, cache), 1),
         "reading all windows": (read, 5),
-        "by the index": (lambda: coarse_search(archive, asked, _TOP, threads, cache), 5),
-        "every window compared": (lambda: coarse_search(archive, asked, _TOP, threads), 2),
+        "by the index": (lambda: coarse_search(archive, embeddings, _TOP, threads, cache), 5),
+        "every window compared": (lambda: coarse_search(archive, embeddings, _TOP, threads), 2),
     }
     return {name: least_time(work, runs) for name, (work, runs) in works.items()}
 

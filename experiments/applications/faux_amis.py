@@ -28,8 +28,8 @@ def two_languages(
     entries = {other: second[other] for other in others[count:]} | {new: first[old] for new, old in pairs.items()}
     mine = ((word, word, "a", perform(entry.variants[0], seed, word, 0)) for word, entry in first.items())
     theirs = ((word, word, "b", perform(entry.variants[0], seed, "second", word)) for word, entry in entries.items())
-    one, two = (gallery_of(list(embed_clips(spotter, clips))) for clips in (mine, theirs))
-    return one, two, {(old, new) for new, old in pairs.items()}
+    gallery, other_gallery = (gallery_of(list(embed_clips(spotter, clips))) for clips in (mine, theirs))
+    return gallery, other_gallery, {(old, new) for new, old in pairs.items()}
 
 
 def score_pairs(result: FauxAmis, truth: set[tuple[str, str]]) -> tuple[float, float, float]:

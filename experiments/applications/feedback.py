@@ -222,27 +222,31 @@ def real_row(spotter: Spotter, clips: Sequence[IsolatedClip], queries: int = 300
         Words, clips, right taken for right, the nearest other word taken for right, the same where the dictionary has
         not the right one, MRR.
     """
-    random, lent, asked = np.random.default_rng(seed), list[IsolatedClip](), list[IsolatedClip]()
+    random, lent, query_clips = np.random.default_rng(seed), list[IsolatedClip](), list[IsolatedClip]()
     for word in sorted({clip.word for clip in clips}):
         clips_of_word = [clip for clip in clips if clip.word == word]
         signers = random.permutation(sorted({clip.signer for clip in clips_of_word})).tolist()
         if len(signers) > 1:
-            asked += [clip for clip in clips_of_word if clip.signer == signers[0]][:2]
+            query_clips += [clip for clip in clips_of_word if clip.signer == signers[0]][:2]
             lent += [
                 next(clip for clip in clips_of_word if clip.signer == signer) for signer in signers[1 : 1 + EXEMPLARS]
             ]
     exemplars = list(embed_clips(spotter, [(clip.word, clip.word, clip.signer, clip.landmarks) for clip in lent]))
     gallery = gallery_of(exemplars)
     typical, rows = typical_cost(gallery, spotter.encoder), list[tuple[float, ...]]()
-    asked = [asked[number] for number in random.permutation(len(asked)).tolist() if asked[number].word in gallery.words]
-    for clip in embed_clips(spotter, [(c.word, c.word, c.signer, c.landmarks) for c in asked[:queries]]):
+    query_clips = [
+        query_clips[number]
+        for number in random.permutation(len(query_clips)).tolist()
+        if query_clips[number].word in gallery.words
+    ]
+    for clip in embed_clips(spotter, [(c.word, c.word, c.signer, c.landmarks) for c in query_clips[:queries]]):
         matches = spotter.identify_views(clip.views, gallery, SpotOptions())
         rank = 1 + [match.word for match in matches].index(clip.word)
         other = next(match for match in matches if match.word != clip.word)
         mine, theirs = (_doubt(clip, match, exemplars, gallery, typical) for match in (matches[rank - 1], other))
         first = 1 + (matches[0].word != other.word)
-        taken = is_right(rank, matches[rank - 1].score, mine), is_right(first, other.score, theirs)
-        rows.append((*taken, is_right(1, other.score, theirs), 1 / rank))
+        accepted = is_right(rank, matches[rank - 1].score, mine), is_right(first, other.score, theirs)
+        rows.append((*accepted, is_right(1, other.score, theirs), 1 / rank))
     return str(len(gallery.words)), str(len(rows)), *(f"{share:.2f}" for share in np.mean(rows, axis=0))
 
 
@@ -270,10 +274,10 @@ def main() -> None:
         return
     heads = ("error", "clips", "taken for right", "named", "else named")
     print_table(heads, synthetic_rows(list(synthetic_trials(spotter, args.words, args.seed))))
-    taken = "right taken for right", "nearest other taken for right", "the same, without the right word"
+    shares = "right taken for right", "nearest other taken for right", "the same, without the right word"
     rows = ((folder.name, *real_row(spotter, read_isolated(folder))) for folder in args.corpus)
     if args.corpus:
-        print_table(("corpus", "words", "clips", *taken, "MRR"), rows)
+        print_table(("corpus", "words", "clips", *shares, "MRR"), rows)
 
 
 if __name__ == "__main__":

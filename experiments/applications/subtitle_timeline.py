@@ -42,7 +42,7 @@ def dense_rows(spotter: Spotter, corpus: Corpus, rates: tuple[float, ...]) -> It
     """Rows: allowed rate, subtitle words, that are signed, found, right of the found, found of the signed."""
     dictionary = corpus.dictionary()
     for rate in rates:
-        asked = signed = found = right = 0
+        mentions = signed = spotted = right = 0
         for name, video in corpus.videos.items():
             assert video.landmarks is not None, "a synthetic corpus has landmarks"
             assert video.subtitles is not None, "and subtitles"
@@ -50,12 +50,12 @@ def dense_rows(spotter: Spotter, corpus: Corpus, rates: tuple[float, ...]) -> It
             options = TimelineOptions(search=SpotOptions(false_alarms_per_hour=rate))
             timeline = find_words(spotter, str(video.landmarks), lines, dictionary, options)
             spottings = [word.spotting for word in timeline.mentions if word.spotting is not None]
-            asked += len(timeline.mentions)
+            mentions += len(timeline.mentions)
             signed += sum(bool(mention.signs) for mention in corpus.mentions(name))
-            found += len(spottings)
+            spotted += len(spottings)
             right += sum(is_right(corpus, name, spotting) for spotting in spottings)
-        shares = f"{right / max(1, found):.2f}", f"{right / max(1, signed):.2f}"
-        yield f"{rate:g}", str(asked), str(signed), str(found), *shares
+        shares = f"{right / max(1, spotted):.2f}", f"{right / max(1, signed):.2f}"
+        yield f"{rate:g}", str(mentions), str(signed), str(spotted), *shares
 
 
 def main() -> None:

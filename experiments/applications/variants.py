@@ -61,8 +61,11 @@ def rand_index(labels: Sequence[object], truth: Sequence[object]) -> float:
     pairs = list(zip(labels, truth, strict=True))
     table = np.array([[pairs.count((mine, theirs)) for theirs in set(truth)] for mine in set(labels)])
     sums = table.ravel(), table.sum(axis=1), table.sum(axis=0)
-    both, one, two = (sum(comb(int(n), 2) for n in part) for part in sums)
-    expected, most = one * two / max(1, comb(len(truth), 2)), (one + two) / 2
+    both, pairs_of_labels, pairs_of_truth = (sum(comb(int(n), 2) for n in part) for part in sums)
+    expected, most = (
+        pairs_of_labels * pairs_of_truth / max(1, comb(len(truth), 2)),
+        (pairs_of_labels + pairs_of_truth) / 2,
+    )
     return 1.0 if most == expected else (both - expected) / (most - expected)
 
 

@@ -204,7 +204,7 @@ def distinctiveness_rows(signing: Signing, hours: float, background_hours: float
 
 def latency_row(signing: Signing) -> tuple[str, ...]:
     """Events of one sign through the stream itself: how many, frames late in the mean and at most, and promised."""
-    word, enrolled = next((word, own) for word in signing.tested if (own := signing.enrolled(word)) is not None)
+    word, enrolled = next((word, takes) for word in signing.tested if (takes := signing.enrolled(word)) is not None)
     signed = [name for other in signing.background for name in (other, word)][:_SIGNS]
     stream = WakeStream(signing.spotter.encoder, WakeSign(enrolled[0], 0.5, 0.0, 0, enrolled[1]))
     late = [event.latency for event in stream.push(signing.sign(signed, "user", "latency")[0])]

@@ -41,15 +41,15 @@ _COMMAND = re.compile(r"(```\npython -m experiments\.lsp (\w+ lsp/.+)\n```\n\n)(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the corpora, measure encoders on one of them, or write the page's tables anew."""
-    given = _parser().parse_args(arguments)
-    if given.command == "make":
-        for line in make(given.data, given.out):
+    options = _parser().parse_args(arguments)
+    if options.command == "make":
+        for line in make(options.data, options.out):
             print(line, flush=True)
-    elif given.command == "page":
-        for line in write_tables(given.page, given.out):
+    elif options.command == "page":
+        for line in write_tables(options.page, options.out):
             print(line, flush=True)
     else:
-        for line in _lines(given):
+        for line in _lines(options):
             print(line, flush=True)
 
 
@@ -75,30 +75,30 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _lines(given: argparse.Namespace) -> Iterator[str]:
+def _lines(options: argparse.Namespace) -> Iterator[str]:
     """The output of a measurement."""
-    corpus = open_corpus(given.corpus)
-    if given.command in ("adapt", "embed"):
-        learn = measure_adaptation if given.command == "adapt" else measure_embeddings
-        for spotter in map(load, given.encoder):
+    corpus = open_corpus(options.corpus)
+    if options.command in ("adapt", "embed"):
+        learn = measure_adaptation if options.command == "adapt" else measure_embeddings
+        for spotter in map(load, options.encoder):
             yield from learn(corpus, spotter)
         return
-    part = part_of(corpus, given.part)
-    if given.command == "measure":
-        yield from measure(part, exemplars_for(part), [load(name) for name in given.encoder], given.exemplars)
-    elif given.command == "ceiling":
-        yield from measure_ceiling(part, exemplars_for(part), [load(name) for name in given.encoder])
-    elif given.command == "decide":
-        for spotter in map(load, given.encoder):
-            for count in given.exemplars:
+    part = part_of(corpus, options.part)
+    if options.command == "measure":
+        yield from measure(part, exemplars_for(part), [load(name) for name in options.encoder], options.exemplars)
+    elif options.command == "ceiling":
+        yield from measure_ceiling(part, exemplars_for(part), [load(name) for name in options.encoder])
+    elif options.command == "decide":
+        for spotter in map(load, options.encoder):
+            for count in options.exemplars:
                 yield from measure_decisions(spotter, part, few_exemplars(exemplars_for(part), count, SEED))
-    elif given.command == "confirmed":
-        for spotter in map(load, given.encoder):
+    elif options.command == "confirmed":
+        for spotter in map(load, options.encoder):
             yield from measure_confirmed(spotter, part, exemplars_for(part))
-    elif given.command == "annotate":
-        yield from measure_annotation(part, given.encoder)
+    elif options.command == "annotate":
+        yield from measure_annotation(part, options.encoder)
     else:
-        yield from measure_mouthing(part, given.model)
+        yield from measure_mouthing(part, options.model)
 
 
 def write_tables(page: Path, out: Path) -> Iterator[str]:

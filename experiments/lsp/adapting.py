@@ -101,26 +101,30 @@ def measure_embeddings(corpus: Corpus, spotter: Spotter) -> Iterator[str]:
     """
     train_part, test_part = part_of(corpus, "dev"), part_of(corpus, "test")
     dictionary = few_exemplars(exemplars_for(test_part), EXEMPLARS, SEED)
-    own = measure_localisation(spotter, test_part, dictionary, SpotOptions(match="embedding"))
+    baseline = measure_localisation(spotter, test_part, dictionary, SpotOptions(match="embedding"))
     encoder = spotter.encoder
     heads = "encoder", "labels", "number", "learned by", "questions", "best location right", "above its own embedding"
     yield head(*heads)
-    yield row(encoder.name, "–", "–", "its own embedding", own.questions, own.right, "–")
+    yield row(encoder.name, "–", "–", "its own embedding", baseline.questions, baseline.right, "–")
     _, signs = join_clips(train_part)
-    known = [
+    fifth_signs = [
         Label(
             sign.word, "programme", sign.segment.middle, 1.0, LabelSource.VERIFIED, sign.segment.start, sign.segment.end
         )
         for sign in signs[::FEW]
     ]
-    found = found_labels(train_part, exemplars_for(train_part), encoder.name, apart=False, permuted=False)
-    sure = [replace(label_of(one), video="programme") for one in found if one.score >= encoder.contract.threshold]
-    for source, labels in (("found by subtitles", sure), ("every fifth sign", known)):
+    by_subtitles = found_labels(train_part, exemplars_for(train_part), encoder.name, apart=False, permuted=False)
+    sure = [
+        replace(label_of(spotting), video="programme")
+        for spotting in by_subtitles
+        if spotting.score >= encoder.contract.threshold
+    ]
+    for source, labels in (("found by subtitles", sure), ("every fifth sign", fifth_signs)):
         for name, loss, permuted in LOSSES:
             with TemporaryDirectory() as temporary:
                 learned = _learn(spotter, train_part, labels, Path(temporary), loss, permuted=permuted)
             after = measure_localisation(learned, test_part, dictionary, SpotOptions(match="embedding"))
-            gain = difference(after.answers, own.answers)
+            gain = difference(after.answers, baseline.answers)
             yield row(encoder.name, source, len(labels), name, after.questions, after.right, gain)
 
 

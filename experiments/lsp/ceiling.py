@@ -45,11 +45,14 @@ def _located(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> dict[s
     """Of each word, for each clip that it is signed in, how often its best location is right."""
     together = spotter.gallery(dictionary)
     singles = replace(
-        together, exemplars=tuple(replace(one, word=f"{one.word}/{n}") for n, one in enumerate(together.exemplars))
+        together,
+        exemplars=tuple(
+            replace(exemplar, word=f"{exemplar.word}/{n}") for n, exemplar in enumerate(together.exemplars)
+        ),
     )
     of_word: defaultdict[str, list[str]] = defaultdict(list)
-    for one, single in zip(together.exemplars, singles.exemplars, strict=True):
-        of_word[one.word].append(single.word)
+    for exemplar, single in zip(together.exemplars, singles.exemplars, strict=True):
+        of_word[exemplar.word].append(single.word)
     rng = np.random.default_rng(SEED)
     answers: dict[str, dict[Group, list[float]]] = {name: {} for name in ("one", "all", "any", "other")}
     for name, video in corpus.videos.items():
@@ -59,22 +62,22 @@ def _located(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> dict[s
         segments: defaultdict[str, list[Segment]] = defaultdict(list)
         for sign in corpus.signs(name):
             segments[sign.word].append(sign.segment.padded(TOLERANCE))
-        asked = sorted(segments.keys() & of_word.keys())
+        words = sorted(segments.keys() & of_word.keys())
         rest = [single for word in of_word if word not in segments for single in of_word[word]]
-        drawn = {word: rng.permutation(rest)[: len(of_word[word])].tolist() for word in asked}
-        if not asked:
+        drawn = {word: rng.permutation(rest)[: len(of_word[word])].tolist() for word in words}
+        if not words:
             continue
-        (best,) = spotter.best_locations(track, together.of_words(asked), whole)
-        wanted = {single for word in asked for single in (*of_word[word], *drawn[word])}
-        (by_single,) = spotter.best_locations(track, singles.of_words(sorted(wanted)), whole)
+        (best,) = spotter.best_locations(track, together.of_words(words), whole)
+        single_words = {single for word in words for single in (*of_word[word], *drawn[word])}
+        (by_single,) = spotter.best_locations(track, singles.of_words(sorted(single_words)), whole)
 
-        for word in asked:
-            own, other = (
+        for word in words:
+            same_word, other = (
                 [any(by_single[single].time in segment for segment in segments[word]) for single in singles_of]
                 for singles_of in (of_word[word], drawn[word])
             )
             together_right = any(best[word].time in segment for segment in segments[word])
-            results = float(np.mean(own)), float(together_right), float(any(own)), float(any(other))
+            results = float(np.mean(same_word)), float(together_right), float(any(same_word)), float(any(other))
             for kind, result in zip(answers, results, strict=True):
                 answers[kind].setdefault(word, []).append(result)
     return answers
@@ -94,14 +97,18 @@ def _unlike(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -> str:
     first = np.flatnonzero(np.diff(exemplars.rows, prepend=-1))
     costs = np.minimum.reduceat(costs, first, axis=1)  # of an exemplar and its mirror image the better one
     signed = np.array([cut_out.exemplars[row].word for row in cut_out.rows[plain]])
-    shown = np.array([one.word for one in exemplars.exemplars])
+    words_of_exemplars = np.array([exemplar.word for exemplar in exemplars.exemplars])
     rng, beyond = np.random.default_rng(SEED), []
-    words = sorted(set(signed) & set(shown))
+    words = sorted(set(signed) & set(words_of_exemplars))
     for word in words:
         mean = costs[signed == word].mean(axis=0)
-        own = mean[shown == word]
-        others = [mean[rng.choice(np.flatnonzero(shown == other), len(own))].min() for other in words if other != word]
-        beyond.append(float(np.mean(np.array(others) < own.min()) > WORSE_HALF))
+        same_word = mean[words_of_exemplars == word]
+        others = [
+            mean[rng.choice(np.flatnonzero(words_of_exemplars == other), len(same_word))].min()
+            for other in words
+            if other != word
+        ]
+        beyond.append(float(np.mean(np.array(others) < same_word.min()) > WORSE_HALF))
     return f"{min(1.0, float(np.mean(beyond)) / WORSE_HALF):.2f}"
 
 

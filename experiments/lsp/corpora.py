@@ -36,15 +36,15 @@ def make(data: Path, out: Path) -> Iterator[str]:
     """Make the corpora; says of each what is in it."""
     alegria, dictionary = read_alegria(data), read_dictionary(data)
     proteinas, instances = read_proteinas(data)
-    own = [
+    own_signs = [
         SignCutOut(sign.word, clip.name, clip.landmarks.between(sign.segment))
         for clip in alegria
         for sign in clip.signs
     ]
     for name, clips, exemplars in (
         ("ira_alegria", alegria, [*instances, *dictionary]),
-        ("proteinas", proteinas, [*own, *dictionary]),
-        ("same_signer", alegria, own),
+        ("proteinas", proteinas, [*own_signs, *dictionary]),
+        ("same_signer", alegria, own_signs),
     ):
         corpus = make_corpus(out / name, clips, exemplars)
         yield f"{out / name}: {len(corpus.videos)} clips, {len(corpus.dictionary())} words"
@@ -190,8 +190,10 @@ def programme(corpus: Corpus, folder: Path, *, permuted: bool) -> Corpus:
 def exemplars_for(corpus: Corpus) -> Dictionary:
     """The corpus's dictionary without signs that are cut out of its own clips."""
     whole = corpus.dictionary()
-    kept = [e for word in whole for e in whole[word] if e.path and e.path.stem.rpartition("-")[0] not in corpus.videos]
-    return whole.with_exemplars(kept)
+    usable = [
+        e for word in whole for e in whole[word] if e.path and e.path.stem.rpartition("-")[0] not in corpus.videos
+    ]
+    return whole.with_exemplars(usable)
 
 
 def few_exemplars(dictionary: Dictionary, most: int, seed: int) -> Dictionary:
@@ -228,7 +230,7 @@ def join(clips: Sequence[Landmarks]) -> Landmarks:
 
 
 def _nearest(by_start: dict[float, int], start: float) -> int:
-    return by_start[min(by_start, key=lambda known: abs(known - start))]
+    return by_start[min(by_start, key=lambda other_start: abs(other_start - start))]
 
 
 def _is_usable(landmarks: Landmarks) -> bool:

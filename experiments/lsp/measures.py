@@ -126,13 +126,13 @@ def measure_spotting(spotter: Spotter, corpus: Corpus, dictionary: Dictionary) -
 
     words, hours = sorted(gallery.words), programme.duration / 3600
 
-    def detection(kept: Sequence[Spotting]) -> Detection:
-        return detect(kept, signs, {"": programme.duration})
+    def detection(chosen: Sequence[Spotting]) -> Detection:
+        return detect(chosen, signs, {"": programme.duration})
 
-    def right_and_false(kept: Sequence[Spotting]) -> NDArray[np.float64]:
+    def right_and_false(chosen: Sequence[Spotting]) -> NDArray[np.float64]:
         """(2, K) spottings of each word."""
-        found = detection(kept)
-        points = [found.curve(word).at(0.0) for word in words]
+        detected = detection(chosen)
+        points = [detected.curve(word).at(0.0) for word in words]
         return np.array([[point.found for point in points], [point.false_alarms for point in points]], float)
 
     right, false = right_and_false([replace(spotting, video="") for spotting in searched.default_spottings])
@@ -350,9 +350,9 @@ def found_labels(
         for name, seconds in corpus_seconds(corpus).items() if apart else ():
             starts[name], start = start, start + seconds
         for candidate in report.spottings:
-            found, later = candidate.as_spotting(), starts[candidate.video]
-            times = {name: getattr(found, name) + later for name in ("time", "start", "end")}
-            yield replace(found, video="", **times)
+            spotting, later = candidate.as_spotting(), starts[candidate.video]
+            times = {name: getattr(spotting, name) + later for name in ("time", "start", "end")}
+            yield replace(spotting, video="", **times)
 
 
 def corpus_seconds(corpus: Corpus) -> dict[str, float]:
@@ -378,14 +378,14 @@ def measure_mouthing(corpus: Corpus, model: str) -> Iterator[str]:
         lips = read_lips(video.landmarks)
         for word in sorted({sign.word for sign in signed[name]}):
             others = [other for other in vocabulary if other not in {sign.word for sign in signed[name]}]
-            asked = [word, *(others[int(n)] for n in rng.permutation(len(others))[:OTHER_WORDS])]
-            places = [Segment(s.start, s.end + LATE) for s in signed[name] if s.word == word]
-            best = [find_peaks(curve, lips, 0.0)[0].time for curve in spotter.curves(lips, asked, "es")]
-            hits = [float(any(time in place for place in places)) for time in best]
+            compared_words = [word, *(others[int(n)] for n in rng.permutation(len(others))[:OTHER_WORDS])]
+            segments = [Segment(s.start, s.end + LATE) for s in signed[name] if s.word == word]
+            best = [find_peaks(curve, lips, 0.0)[0].time for curve in spotter.curves(lips, compared_words, "es")]
+            hits = [float(any(time in segment for segment in segments)) for time in best]
             right[word].append(hits[0])
             shuffled[word].append(float(np.mean(hits[1:])))
             gains[word].append(hits[0] - float(np.mean(hits[1:])))
-            chances.append(min(1.0, sum(place.duration for place in places) / (len(lips) / LIP_FPS)))
+            chances.append(min(1.0, sum(segment.duration for segment in segments) / (len(lips) / LIP_FPS)))
     yield head("model", "words", "questions", "best peak right", "other words there", "difference", "chance")
     cells = (model, len(right), len(chances), *map(bootstrap_mean, (right, shuffled, gains)), f"{np.mean(chances):.3f}")
     yield table_row(*cells)

@@ -65,10 +65,10 @@ def main(
     if recogniser is not None:
         kinds = {"recogniser": RecogniserConfig, "rgb": RgbConfig}
         sizes = replace(sizes, recogniser=read_training(recogniser, kinds))
-    given = open_corpus(corpus) if corpus is not None else None
+    opened = open_corpus(corpus) if corpus is not None else None
     trunk = load_encoder(encoder, device=device) if encoder is not None else None
     folder = out if results is None else results
-    plan = Plan(sizes, out, KeptCells(folder / "paper-cells.jsonl"), given, trunk, encoder)
+    plan = Plan(sizes, out, KeptCells(folder / "paper-cells.jsonl"), opened, trunk, encoder)
     chosen = plan.chosen(tables or ())
     page = folder / "paper.md"
 

@@ -93,34 +93,40 @@ def values_of(measured: Measured, column: Column) -> dict[Group, list[float]]:
 def paired(first: Measured, second: Measured) -> tuple[Measured, Measured]:
     """The cells of two rows on corpora and with seeds that both have been measured with."""
     both = {(cell.corpus, cell.seed) for cell, _ in first} & {(cell.corpus, cell.seed) for cell, _ in second}
-    one, other = ([pair for pair in row if (pair[0].corpus, pair[0].seed) in both] for row in (first, second))
-    return one, other
+    first_pairs, second_pairs = (
+        [pair for pair in row if (pair[0].corpus, pair[0].seed) in both] for row in (first, second)
+    )
+    return first_pairs, second_pairs
 
 
 def difference(first: Measured, second: Measured, column: Column) -> dict[Group, float]:
     """By (corpus, word), how far one row is above another; only what both have been measured on."""
-    one, other = (values_of(row, column) for row in paired(first, second))
-    return {group: statistics.fmean(one[group]) - statistics.fmean(other[group]) for group in one if group in other}
+    first_values, second_values = (values_of(row, column) for row in paired(first, second))
+    return {
+        group: statistics.fmean(first_values[group]) - statistics.fmean(second_values[group])
+        for group in first_values
+        if group in second_values
+    }
 
 
-def judge(claim: Claim, table: Table, kept: KeptCells) -> JudgedClaim:
+def judge(claim: Claim, table: Table, cells: KeptCells) -> JudgedClaim:
     """Decide a claim by the interval over words of the difference."""
     column, rows = table.column(claim.column), [table.rows[row] for row in (claim.first, claim.second)]
     numbers = [row.paper[claim.column] for row in rows if claim.column in row.paper]
     paper = ", ".join(f"{number:g}" for number in numbers) if len(numbers) == len(rows) else "–"
-    first, second = paired(*(_measured(row, column, kept) for row in rows))
+    first, second = paired(*(_measured(row, column, cells) for row in rows))
     gaps = difference(first, second, column)
     if not gaps:
         return JudgedClaim(claim, paper, MISSING, "–", "")
     gap = bootstrap_mean({group: [value] for group, value in gaps.items()})
-    one, other = (bootstrap_mean(values_of(row, column)).value for row in (first, second))
-    ours = f"{percent(gap, sign='+')} ({100 * one:.1f} and {100 * other:.1f})"
+    first_mean, second_mean = (bootstrap_mean(values_of(row, column)).value for row in (first, second))
+    ours = f"{percent(gap, sign='+')} ({100 * first_mean:.1f} and {100 * second_mean:.1f})"
     if claim.relation == "alike":
         low, high = -ALIKE, ALIKE
         inside, outside = low <= gap.low and gap.high <= high, gap.high < low or gap.low > high
         answer = "holds" if inside else "does not hold" if outside else "undecided"
-        place = "within" if inside else "outside" if outside else "partly outside"
-        reason = f"{place} ± {100 * ALIKE:.0f} points"
+        interval_lies = "within" if inside else "outside" if outside else "partly outside"
+        reason = f"{interval_lies} ± {100 * ALIKE:.0f} points"
     else:
         answer = "holds" if gap.low > 0 else "does not hold" if gap.high < 0 else "undecided"
         reason = {"holds": "above 0", "does not hold": "below 0"}.get(answer, "contains 0")
@@ -137,13 +143,15 @@ def _by(name: Literal["corpus", "seed"], first: Measured, second: Measured, colu
         return f"1 {name}"
     means = []
     for number in numbers:
-        one, other = ([pair for pair in row if getattr(pair[0], name) == number] for row in (first, second))
-        means.append(f"{100 * statistics.fmean(difference(one, other, column).values()):+.1f}")
+        first_pairs, second_pairs = (
+            [pair for pair in row if getattr(pair[0], name) == number] for row in (first, second)
+        )
+        means.append(f"{100 * statistics.fmean(difference(first_pairs, second_pairs, column).values()):+.1f}")
     return f"by {name} {', '.join(means)}"
 
 
-def _measured(row: Row, column: Column, kept: KeptCells) -> Measured:
-    return [(cell, result) for cell in row.cells.get(column.part, ()) if (result := kept.read(cell)) is not None]
+def _measured(row: Row, column: Column, cells: KeptCells) -> Measured:
+    return [(cell, result) for cell in row.cells.get(column.part, ()) if (result := cells.read(cell)) is not None]
 
 
 def percent(interval: Interval, sign: str = "") -> str:
@@ -152,20 +160,20 @@ def percent(interval: Interval, sign: str = "") -> str:
     return f"{100 * interval.value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
 
 
-def table_text(table: Table, kept: KeptCells) -> str:
+def table_text(table: Table, stored: KeptCells) -> str:
     """A table in Markdown: ours with intervals over words, the paper's in brackets."""
     headings = [*table.headings, *table.counts, *(column.heading for column in table.columns)]
     lines = [f"### {table.title}", "", head(*headings)]
     done = total = 0
     for row in table.rows:
-        measured = {column: _measured(row, column, kept) for column in table.columns}
+        measured = {column: _measured(row, column, stored) for column in table.columns}
         first = next((cells for cells in measured.values() if cells), [])
         counts = [[r.counts[name] for _, r in first if name in r.counts] for name in table.counts]
         texts = [f"{statistics.fmean(values):,.0f}" if values else "–" for values in counts]
         texts += [_text(measured[column], column, row.paper.get(column.heading)) for column in table.columns]
         lines.append(markdown_row(*row.titles, *texts))
         cells = _once(cell for part in row.cells.values() for cell in part)
-        done, total = done + sum(kept.read(cell) is not None for cell in cells), total + len(cells)
+        done, total = done + sum(stored.read(cell) is not None for cell in cells), total + len(cells)
     measured_cells = f"`{table.name}`: {done} of {total} cells are measured. {table.note}".strip()
     return "\n".join([*lines, "", measured_cells, ""])
 
@@ -184,9 +192,9 @@ def _once(cells: Iterable[Cell]) -> list[Cell]:
     return list(first.values())
 
 
-def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> str:
+def page_text(tables: Sequence[Table], cells: KeptCells, introduction: str) -> str:
     """The whole page: every claim with its answer, then every table."""
-    judged_claims = [(table, judge(claim, table, kept)) for table in tables for claim in table.claims]
+    judged_claims = [(table, judge(claim, table, cells)) for table in tables for claim in table.claims]
     counts = {answer: sum(judged.answer == answer for _, judged in judged_claims) for answer in _ANSWERS}
     lines = [introduction, "", "## Claims", "", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), ""]
     headings = ["table", "claim", "measure", "the paper", "ours: difference, and both", "answer", "why"]
@@ -194,7 +202,7 @@ def page_text(tables: Sequence[Table], kept: KeptCells, introduction: str) -> st
     for table, judged in judged_claims:
         claim, answer = judged.claim, f"**{judged.answer}**"
         lines.append(markdown_row(table.name, claim.text, claim.column, judged.paper, judged.ours, answer, judged.why))
-    return "\n".join([*lines, "", "## Tables", "", *(table_text(table, kept) for table in tables)])
+    return "\n".join([*lines, "", "## Tables", "", *(table_text(table, cells) for table in tables)])
 
 
 _ANSWERS = ("holds", "does not hold", "undecided", MISSING)

@@ -229,15 +229,15 @@ class Plan:
     def _introduction(self) -> str:
         size, corpus = self.sizes.retrieval, self.sizes.retrieval.corpus
         if self.corpus is not None:
-            what = f"the corpus `{self.corpus.folder.name}`"
+            material = f"the corpus `{self.corpus.folder.name}`"
         else:
             seeds = ", ".join(str(corpus.seed + number) for number in range(self.sizes.corpora))
-            what = (
+            material = (
                 f"synthetic corpora (seeds {seeds}) of {corpus.words} words and {corpus.hours:g} h each, "
                 f"{100 * corpus.test_share:.0f} % of it\nby test signers; a quarter of the words are test words"
             )
         return _INTRODUCTION.format(
-            what=what,
+            what=material,
             trunk_steps=size.trunk.steps,
             epochs=size.embedding.epochs,
             items=size.embedding.batch.items,

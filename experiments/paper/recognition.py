@@ -452,9 +452,9 @@ class RecognitionTables:
         }
         return Row((title,), {"": cells}, reported)
 
-    def _sets(self, *wanted: str) -> list[str]:
+    def _sets(self, *names: str) -> list[str]:
         """Sets of test signs: those of the truth, or sure labels where it is not known."""
-        return list(wanted) if all(corpus.setup.has_truth for corpus in self.corpora) else [LABELLED]
+        return list(names) if all(corpus.setup.has_truth for corpus in self.corpora) else [LABELLED]
 
     @property
     def _note(self) -> str:

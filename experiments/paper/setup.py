@@ -96,10 +96,10 @@ class Setup:
         if self.given is None:
             with self.stage("synthetic corpus") as progress:
                 return make_corpus(self.size.corpus, corpus_folder(self.size.corpus, self.out), progress)
-        given = with_split(self.given, self.out / "splits.json")
-        if not given.in_split("train") or not given.in_split("test"):
-            raise OptionsError(f"{given.folder} has no training or no test videos. Name them in its splits.json")
-        return given
+        corpus = with_split(self.given, self.out / "splits.json")
+        if not corpus.in_split("train") or not corpus.in_split("test"):
+            raise OptionsError(f"{corpus.folder} has no training or no test videos. Name them in its splits.json")
+        return corpus
 
     @cached_property
     def words(self) -> WordSplit:

@@ -96,7 +96,9 @@ def hold_out(exemplars: Sequence[Exemplar]) -> tuple[list[Exemplar], list[Exempl
     for exemplar in sorted(exemplars, key=lambda exemplar: exemplar.id):
         groups.setdefault((exemplar.word, exemplar.variant or ""), []).append(exemplar)
     held = {group[-1].id for group in groups.values() if len(group) > 1}
-    return [one for one in exemplars if one.id not in held], [one for one in exemplars if one.id in held]
+    return [exemplar for exemplar in exemplars if exemplar.id not in held], [
+        exemplar for exemplar in exemplars if exemplar.id in held
+    ]
 
 
 class RecipeClips:
@@ -218,14 +220,14 @@ def table_a4(seeds: int, out: Path, corpus: Corpus | None, stage: Stage, device:
     )
 
 
-def _rgb_cell(config: RgbConfig, out: Path, given: Corpus | None, stage: Stage, device: str) -> Cell:
-    made_of = [options_as_json(RENDERED), GENERATOR_VERSION] if given is None else str(given.folder.resolve())
+def _rgb_cell(config: RgbConfig, out: Path, own_corpus: Corpus | None, stage: Stage, device: str) -> Cell:
+    made_of = [options_as_json(RENDERED), GENERATOR_VERSION] if own_corpus is None else str(own_corpus.folder.resolve())
     name = f"rendered-{text_digest(json.dumps(made_of))}"
     key = {"kind": "architecture", "corpus": name, "config": config.as_dict()}
 
     def compute() -> Result:
         with stage("rendered corpus") as progress:
-            corpus = make_corpus(RENDERED, out / name, progress) if given is None else given
+            corpus = make_corpus(RENDERED, out / name, progress) if own_corpus is None else own_corpus
         run = Run(out / "runs" / f"a4-{text_digest(json.dumps(key))}", out / f"{name}-images", device=device)
         _, tested = train_rgb_on_corpus(config, corpus, run, stage=stage)
         if tested is None:

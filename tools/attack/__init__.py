@@ -43,14 +43,14 @@ class Outcome:
     accepted: int = 0  # inputs that were read, runs that finished, requests that were answered with 200
 
     @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
+    def timed(self, attack: str) -> Iterator[None]:
         """One attack: an error in the block is a failure."""
         start = perf_counter()
         self.tried += 1
         try:
             yield
         except Exception as error:
-            self.failures.append(f"{what}: {type(error).__name__}: {error}")
+            self.failures.append(f"{attack}: {type(error).__name__}: {error}")
         self.worst_seconds = max(self.worst_seconds, perf_counter() - start)
 
 

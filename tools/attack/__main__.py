@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for part in options.parts or COUNTS:
         with TemporaryDirectory(prefix="signspot-attack-") as folder:
             count = COUNTS[part][options.quick] if options.count is None else options.count
-            wanted = AttackOptions(Path(folder), count, options.seed, tuple(options.only))
-            for outcome in import_module(f"tools.attack.{part}").attack(wanted):
+            attack_options = AttackOptions(Path(folder), count, options.seed, tuple(options.only))
+            for outcome in import_module(f"tools.attack.{part}").attack(attack_options):
                 failed += len(outcome.failures)
                 row = f"{outcome.tried:8,} {outcome.accepted:9,} {len(outcome.failures):7,}"
                 row = f"{part:8} {outcome.name:28} {row} {outcome.worst_seconds:7.2f} s"

@@ -68,7 +68,7 @@ def attack_command(name: str, options: AttackOptions) -> Outcome:
         command.prepare(folder / "inputs", stack)
         start = monotonic()
         end = _end(_start(command, folder / "whole"), TIMEOUT)
-        usual, wanted = monotonic() - start, _read_results(command, folder / "whole")
+        usual, expected = monotonic() - start, _read_results(command, folder / "whole")
         with outcome.timed("undisturbed"):
             assert end == 0, f"ended with {end}: {(folder / 'whole' / 'log').read_text()[-500:]}"
         if outcome.failures:
@@ -82,17 +82,17 @@ def attack_command(name: str, options: AttackOptions) -> Outcome:
                 with outcome.timed(f"after kill {killed}"):
                     command.check(run / "out")
                 continue
-            _compare(command, outcome, run, wanted, [end])
+            _compare(command, outcome, run, expected, [end])
             runs, kills = runs + 1, 0
         run = folder / "at-once"
         processes = [_start(command, run) for _ in range(AT_ONCE)]
-        _compare(command, outcome, run, wanted, [_end(process, TIMEOUT) for process in processes])
+        _compare(command, outcome, run, expected, [_end(process, TIMEOUT) for process in processes])
         run = folder / "limited"
         end = _end(_start(command, run, FILE_SIZE), TIMEOUT)
         with outcome.timed("where no file may grow"):
             assert end in (0, 1), end
             _check_log_and_files(run)
-        _compare(command, outcome, run, wanted, [_end(_start(command, run), TIMEOUT)])
+        _compare(command, outcome, run, expected, [_end(_start(command, run), TIMEOUT)])
     return outcome
 
 
@@ -121,14 +121,14 @@ def _end(process: "subprocess.Popen[bytes]", moment: float) -> int:
     return process.wait()
 
 
-def _compare(command: Command, outcome: Outcome, run: Path, wanted: dict[str, Any], ends: list[int]) -> None:
+def _compare(command: Command, outcome: Outcome, run: Path, expected: dict[str, Any], ends: list[int]) -> None:
     """One run finished, others were refused; the results are those of an undisturbed run."""
     with outcome.timed(f"{run.name}, after {outcome.tried} attacks"):
         assert 0 in ends, f"ended with {ends}: {(run / 'log').read_text()[-300:]}"
         assert set(ends) <= {0, 1, 2}, ends  # 1 and 2: refused
         _check_log_and_files(run)
         results = _read_results(command, run)
-        names = sorted(name for name in {*results, *wanted} if results.get(name) != wanted.get(name))
+        names = sorted(name for name in {*results, *expected} if results.get(name) != expected.get(name))
         assert not names, f"other than undisturbed: {names[:5]}"
         outcome.accepted += 1
 

@@ -113,8 +113,8 @@ def read_file(name: str, path: Path) -> None:
     try:
         TARGETS[name].read(path)
     finally:
-        taken = _memory("VmHWM") - before
-        assert taken < MEMORY, f"{taken:,} bytes of memory were taken"
+        used_bytes = _memory("VmHWM") - before
+        assert used_bytes < MEMORY, f"{used_bytes:,} bytes of memory were taken"
 
 
 def _memory(kind: str) -> int:
