@@ -35,8 +35,10 @@ from signspot.types import Exemplar, Segment
 from signspot.video import MEDIA_SUFFIXES
 from signspot.video.reader import open_video
 
-LSA64_WORDS = (  # as its authors list them: 2 and 8 are both "red", so their numbers are variants
-    *("opaque", "red", "green", "yellow", "bright", "light-blue", "colors", "red", "women", "enemy", "son", "man"),
+# As on its authors' page. There 8 is "red", as 2 is; their list in Spanish ("Rosa"), which the project OpenHands took
+# from them in place of the page's, says what it is.
+LSA64_WORDS = (
+    *("opaque", "red", "green", "yellow", "bright", "light-blue", "colors", "pink", "women", "enemy", "son", "man"),
     *("away", "drawer", "born", "learn", "call", "skimmer", "bitter", "sweet milk", "milk", "water", "food"),
     *("argentina", "uruguay", "country", "last name", "where", "mock", "birthday", "breakfast", "photo", "hungry"),
     *("map", "coin", "music", "ship", "none", "name", "patience", "perfume", "deaf", "trap", "rice", "barbecue"),
@@ -106,9 +108,7 @@ def _lsa64(folder: Path, clips: list[Path]) -> Contents:
         assert match is not None
         word, signer = int(match[1]), int(match[2])
         name = LSA64_WORDS[word - 1] if 1 <= word <= len(LSA64_WORDS) else match[1]
-        variant = match[1] if LSA64_WORDS.count(name) > 1 else ""
-        described = (f"LSA64 signer {signer}", "LSA64", LSA64_LICENCE)
-        exemplars.append(Exemplar(name, exemplar_id, path, *described, variant=variant))
+        exemplars.append(Exemplar(name, exemplar_id, path, f"LSA64 signer {signer}", "LSA64", LSA64_LICENCE))
     return Contents(tuple(exemplars))
 
 
