@@ -30,6 +30,10 @@ TOLERANCE = 1.0  # seconds between a spotting and a mouthing of the same sign, a
 _KEEP = "keep"  # the setting of a run: least score that it stores
 _STEPS = 8  # thresholds, unless they are named
 _QUANTILES = (0.0, 0.25, 0.5, 0.75)  # quantiles of the scores at which agreement is told
+_MOUTHED_COLUMNS = (
+    f"New: the word has no mouthing around the same subtitle. Near a mouthing: it has one within {TOLERANCE:g} s. "
+    f"Mouthed words: those with a mouthing of {CONFIDENCE:g} or more anywhere, and the signs of these words."
+)
 
 IsRight = Callable[[Candidate], bool]
 
@@ -156,6 +160,7 @@ class ReportTable:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[float | None, ...], ...]  # None, or not a number: nothing to divide by
+    note: str = ""  # what the columns count, where their names do not say it
 
     def cells(self) -> Iterator[list[str]]:
         """The rows as people read them."""
@@ -165,7 +170,8 @@ class ReportTable:
     def as_markdown(self) -> str:
         """The table with its title."""
         lines = [self.columns, ["---"] * len(self.columns), *self.cells()]
-        return f"{self.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        note = f"\n{self.note}\n" if self.note else ""
+        return f"{self.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines) + note
 
     def as_dict(self) -> dict[str, Any]:
         """The table for JSON."""
@@ -180,7 +186,8 @@ def tabulate_yield(rows: Sequence[YieldRow], promised: Sequence[float] | None = 
         "words": [row.full.words for row in rows],
         "signs": [row.full.signs for row in rows],
     }
-    if any(row.mouthed.words for row in rows):
+    is_mouthed = any(row.mouthed.words for row in rows)
+    if is_mouthed:
         by_column |= {
             "new signs": [row.full.new for row in rows],
             "near a mouthing": [row.full.near for row in rows],
@@ -192,7 +199,8 @@ def tabulate_yield(rows: Sequence[YieldRow], promised: Sequence[float] | None = 
         by_column["precision"] = [row.full.precision for row in rows]
     if promised is not None:
         by_column["precision promised by decoys"] = list(promised)
-    return ReportTable("Signs by least score", tuple(by_column), tuple(zip(*by_column.values(), strict=True)))
+    note = _MOUTHED_COLUMNS if is_mouthed else ""
+    return ReportTable("Signs by least score", tuple(by_column), tuple(zip(*by_column.values(), strict=True)), note)
 
 
 def _share(value: float | None) -> str:
@@ -346,20 +354,23 @@ def draw_yield(rows: Sequence[YieldRow], path: str | Path) -> Path:
     labels = [f"{row.threshold:g}" for row in rows]
     left.plot(labels, [row.full.words for row in rows], "o-", color=_NEW, label="all words")
     left.set(title="Vocabulary", ylabel="words", ylim=(0, None))
-    _bars(right, labels, [row.full for row in rows], "Yield, all words")
+    _bars(right, labels, [row.full for row in rows], "Signs of all words")
     for axes in middle:
         left.plot(labels, [row.mouthed.words for row in rows], "s--", color=_MOUTHED, label="words with mouthings")
-        _bars(axes, labels, [row.mouthed for row in rows], "Yield, words with mouthings")
+        _bars(axes, labels, [row.mouthed for row in rows], "Signs of words with mouthings")
     for axes in (left, right, *middle):
         axes.set_xlabel("least score")
         axes.tick_params(axis="x", labelrotation=60)
-        axes.legend()
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        if is_mouthed:
+            axes.legend()
     return save_figure(figure, path)
 
 
 def _bars(axes: Any, labels: Sequence[str], counts: Sequence[Count], title: str) -> None:
+    """Bars of the signs; those that are mouthed, too, in another colour."""
     mouthed = [count.in_window for count in counts]
-    axes.bar(labels, mouthed, color=_MOUTHED, label="also mouthed in the window")
+    axes.bar(labels, mouthed, color=_MOUTHED, label="mouthed, too, around the subtitle")
     axes.bar(labels, [count.new for count in counts], bottom=mouthed, color=_NEW, label="new")
     highest = max((count.signs for count in counts), default=0)
-    axes.set(title=title, ylabel="localised signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too
+    axes.set(title=title, ylabel="signs", ylim=(0, 1.3 * max(1, highest)))  # the legend needs room, too

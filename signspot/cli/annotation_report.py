@@ -77,5 +77,7 @@ def annotate_report(
     for table in report.tables:
         print_line(f"\n{table.title}")
         print_table(table.columns, table.cells())
+        if table.note:
+            print_line(table.note)
     for line in report.unseen:
         log(f"not searched completely: {line}")

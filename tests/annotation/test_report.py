@@ -74,10 +74,12 @@ def test_a_table_has_a_row_a_threshold() -> None:
     assert list(table.cells())[2][-2:] == ["–", "–"]
     assert table.as_dict()["rows"][2]["precision promised by decoys"] is None
     assert table.as_markdown().count("\n|") == 5
+    assert table.as_markdown().endswith(f"\n{table.note}\n"), "what the columns of mouthings count"
 
 
 def test_without_mouthings_a_table_has_no_columns_of_them() -> None:
-    assert tabulate_yield(count_yield(EVIDENCE, [0.6], Mouthings([]))).columns == ("least score", "words", "signs")
+    table = tabulate_yield(count_yield(EVIDENCE, [0.6], Mouthings([])))
+    assert (table.columns, table.note) == (("least score", "words", "signs"), "")
 
 
 def test_thresholds_rise_from_what_is_kept() -> None:
