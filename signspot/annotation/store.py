@@ -12,37 +12,40 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast, get_args, get_type_hints
 
-from sqlalchemy import (
-    URL,
-    Boolean,
-    Column,
-    Connection,
-    Double,
-    Engine,
-    Executable,
-    Index,
-    Integer,
-    MappingResult,
-    MetaData,
-    RowMapping,
-    Select,
-    Table,
-    Text,
-    create_engine,
-    delete,
-    event,
-    insert,
-    inspect,
-    select,
-)
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
-from sqlalchemy.types import TypeEngine
-
 from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.errors import FormatError, MissingExtraError, OptionsError, OutputError, SignspotError, StoreError
 from signspot.io.checks import record_checker
 from signspot.io.files import explain_write_failure
+
+try:
+    from sqlalchemy import (
+        URL,
+        Boolean,
+        Column,
+        Connection,
+        Double,
+        Engine,
+        Executable,
+        Index,
+        Integer,
+        MappingResult,
+        MetaData,
+        RowMapping,
+        Select,
+        Table,
+        Text,
+        create_engine,
+        delete,
+        event,
+        insert,
+        inspect,
+        select,
+    )
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+    from sqlalchemy.types import TypeEngine
+except ModuleNotFoundError:
+    raise MissingExtraError("SQLAlchemy", "annotate", "a store of annotations") from None
 
 logger = logging.getLogger(__name__)
 

@@ -177,6 +177,15 @@ except MissingExtraError as error:
 """
 
 
+def test_without_sqlalchemy_one_line_names_the_extra(tmp_path: Path) -> None:
+    run = "import sys; sys.modules['sqlalchemy'] = None; from signspot.cli.entry import run; run()"
+    asked = (sys.executable, "-c", run, "annotate-report", str(tmp_path))
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "signspot[annotate]" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_only_a_postgresql_url_asks_for_psycopg(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
