@@ -43,6 +43,7 @@ class FauxAmis:
     words: tuple[int, int]  # of both dictionaries
     shared: int  # words with a counterpart in the other one
     costs: Costs = field(repr=False)  # (A, B) between the words of both
+    alone: tuple[str, ...] = ()  # words of the first that no sign of the second looks like
 
     def of(self, meaning: Meaning) -> tuple[Friends, ...]:
         """The pairs whose meaning is the same, or another."""
@@ -118,7 +119,9 @@ def compare_galleries(spotter: Spotter, first: Gallery, second: Gallery, options
     pairs.sort(key=lambda pair: pair.cost)
     second_words = {normalise_word(word) for word in words[1]}
     shared = sum(normalise_word(options.translations.get(word, word)) in second_words for word in words[0])
-    return FauxAmis(tuple(pairs), (len(words[0]), len(words[1])), shared, costs)
+    paired = {pair.first.word for pair in pairs}
+    alone = tuple(word for word in words[0] if word not in paired)
+    return FauxAmis(tuple(pairs), (len(words[0]), len(words[1])), shared, costs, alone)
 
 
 def _places(gallery: Gallery, word: str) -> NDArray[np.int64]:
@@ -173,6 +176,13 @@ def write_faux_amis_page(
                 yield clips(
                     sign_clip(spotter, exemplar, f"{name}: {exemplar.word}", pixels=pixels) for name, exemplar in sides
                 )
+            if len(pairs) > _MOST_PAIRS:
+                yield paragraph(
+                    f"Not shown: {len(pairs) - _MOST_PAIRS:,} further pairs, which are less alike.", faint=True
+                )
+        if result.alone:
+            yield heading(f"Words of {names[0]} that no sign of {names[1]} looks like: {len(result.alone):,}")
+            yield paragraph(", ".join(result.alone))
 
     return write_page(path, f"Faux amis of {names[0]} and {names[1]}", blocks())
 

@@ -150,8 +150,13 @@ def write_dictionary(mined: Sequence[Candidate], folder: str | Path, progress: P
     return dictionary
 
 
-def write_spottings_page(spotter: Spotter, spottings: Sequence[Spotting], path: str | Path, title: str) -> Path:
-    """Write a page with a clip of every spotting, by word; one whose video is not there is named."""
+def write_spottings_page(
+    spotter: Spotter, spottings: Sequence[Spotting], path: str | Path, title: str, missing: Sequence[str] = ()
+) -> Path:
+    """Write a page with a clip of every spotting, by word; one whose video is not there is named.
+
+    `missing` are words that were searched without being found: they are named, too.
+    """
     with tempfile.TemporaryDirectory() as folder:
         exemplars = []
         for number, spotting in enumerate(spottings, 1):
@@ -162,7 +167,7 @@ def write_spottings_page(spotter: Spotter, spottings: Sequence[Spotting], path: 
                 exemplars.append(replace(_cut(spotting, Path(folder), f"{number:03d}"), id=name))
             else:
                 exemplars.append(Exemplar(spotting.word, name))
-        return write_exemplar_page(spotter, exemplars, path, title)
+        return write_exemplar_page(spotter, exemplars, path, title, missing)
 
 
 def _cut(spotting: Spotting, folder: Path, stem: str) -> Exemplar:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from signspot.dictionary.cutting import cut_exemplar, is_cut
 from signspot.embedding.exemplars import Gallery
 from signspot.embedding.inputs import SignLocation, Source, landmarks_of, sign_in_context
 from signspot.errors import SignspotError
@@ -75,12 +77,15 @@ def read_signs(spotter: Spotter, exemplars: Iterable[Exemplar]) -> dict[str, Fra
 
 
 def sign_clip(spotter: Spotter, exemplar: Exemplar, caption: str, *, pixels: bool = True) -> Clip | None:
-    """An exemplar for a page: its video, or a moving skeleton; None where neither can be made."""
+    """An exemplar for a page: its video, cut to the sign, or a moving skeleton; None where neither can be made."""
     try:
         if exemplar.path is None:
             return None
         if not pixels or exemplar.path.suffix.lower() == ".pose":
             return skeleton_clip(read_sign(spotter, exemplar), caption)
+        if is_cut(exemplar):
+            with tempfile.TemporaryDirectory() as folder:
+                return sign_clip(spotter, cut_exemplar(exemplar, Path(folder) / "sign.mp4"), caption)
         address = data_address(exemplar.path, most_bytes=3_000_000)
         still = thumbnail(exemplar.path, exemplar.segment.middle if exemplar.segment else None, _THUMBNAIL_HEIGHT)
         return None if address is None else Clip(address, caption, image_address(still, _THUMBNAIL_HEIGHT))
@@ -89,10 +94,14 @@ def sign_clip(spotter: Spotter, exemplar: Exemplar, caption: str, *, pixels: boo
         return None
 
 
-def write_exemplar_page(spotter: Spotter, exemplars: Sequence[Exemplar], path: str | Path, title: str) -> Path:
-    """Write a page with the clips of exemplars by word, in their order."""
+def write_exemplar_page(
+    spotter: Spotter, exemplars: Sequence[Exemplar], path: str | Path, title: str, missing: Sequence[str] = ()
+) -> Path:
+    """Write a page with the clips of exemplars by word, in their order; `missing` words have none and are named."""
 
     def blocks() -> Iterator[str]:
+        if missing:
+            yield paragraph(f"Searched, but not found: {', '.join(missing)}")
         for word in dict.fromkeys(exemplar.word for exemplar in exemplars):
             of_word = [exemplar for exemplar in exemplars if exemplar.word == word]
             yield heading(f"{word}: {len(of_word)}")

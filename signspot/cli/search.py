@@ -80,8 +80,11 @@ def search(
             threads = min(default_workers(workers) + 1, usable_cores())
             spottings = search_archive(spotter, opened, gallery, options, threads=threads, progress=progress)
         write_spottings(spottings, out, videos)
+        missing = sorted(set(gallery.words) - {spotting.word for spotting in spottings})
         if html is not None:
-            log(f"wrote {write_spottings_page(spotter, spottings, html, 'Found in ' + archive.name)}")
+            log(f"wrote {write_spottings_page(spotter, spottings, html, 'Found in ' + archive.name, missing)}")
     print_spottings(spottings, as_json=json_lines, videos=True, rates=options.false_alarms_per_hour is not None)
+    if missing:
+        log(f"not found: {', '.join(missing)}")
     nearest = f"; of each word the nearest {SEARCHED} videos were searched" if len(videos) > SEARCHED else ""
     log(f"{count(opened.windows, 'window')} of {count(len(videos), 'video')} compared{nearest}")

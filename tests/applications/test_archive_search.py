@@ -91,7 +91,9 @@ def test_a_word_is_found_in_its_video(
     assert abs(best.time - spotter.search(archived / "one.pose", signs).best[best.word].time) < 0.2
     times = sorted(spotting.time for spotting in spottings if spotting.video == best.video)
     assert all(later - earlier >= 0.49 for earlier, later in pairwise(times))
-    assert write_spottings_page(spotter, [best], tmp_path / "p.html", "found").read_text().count("<video") == 1
+    page = write_spottings_page(spotter, [best], tmp_path / "p.html", "found", ["pear"]).read_text()
+    assert page.count("<video") == 1
+    assert "not found: pear" in page
 
 
 @pytest.mark.parametrize(

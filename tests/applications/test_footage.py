@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.applications.synthetic_signs import perform
@@ -19,14 +21,18 @@ from signspot.applications.faux_amis import (
     write_faux_amis_page,
 )
 from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
+from signspot.applications.sign_comparison import sign_clip
 from signspot.applications.subtitle_timeline import TimelineOptions, _lanes, find_words, write_timeline_page
+from signspot.dictionary.cutting import MARGIN
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, OutputError, UnknownWordError
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
-from signspot.types import Segment, Subtitle
+from signspot.types import Exemplar, Segment, Subtitle
+from signspot.video.reader import open_video
+from signspot.video.writer import write_video
 from signspot_synthetic.body.motion import continuous
 from signspot_synthetic.body.signers import Role, make_signer
 from signspot_synthetic.language.lexicon import Lexicon
@@ -189,6 +195,7 @@ def test_shared_signs_are_found_and_their_meaning_is_told(
     result = find_faux_amis(spotter, dictionary, second, FauxAmisOptions(same=0.7))
     meanings = {(pair.first.word, pair.second.word): pair.meaning for pair in result.pairs}
     assert meanings == {(names[0], names[0]): "same", (names[1], names[2]): "other", (names[3], "elsewhere"): "other"}
+    assert set(result.alone) == set(dictionary) - {names[0], names[1], names[3]}
     table = tmp_path / "t.csv"
     table.write_text(f"{names[3]},elsewhere\n")
     options = FauxAmisOptions(0.7, translations=read_translations(table, dictionary, second))
@@ -198,6 +205,16 @@ def test_shared_signs_are_found_and_their_meaning_is_told(
     assert page.read_text().count("<video") == 2
     assert page.read_text().count('poster="data:image/jpeg') == 2
     assert "<B>" not in page.read_text()
+    assert ", ".join(result.alone) in page.read_text()
+
+
+def test_a_clip_on_a_page_shows_the_sign_and_not_all_of_its_video(spotter: Spotter, tmp_path: Path) -> None:
+    video = write_video(tmp_path / "long.mp4", (np.full((32, 32, 3), n, np.uint8) for n in range(200)), 25.0)
+    clip = sign_clip(spotter, Exemplar("apple", "apple", video, segment=Segment(3.0, 3.6)), "apple")
+    assert clip is not None
+    (tmp_path / "clip.mp4").write_bytes(b64decode(clip.address.partition(",")[2]))
+    with open_video(tmp_path / "clip.mp4") as shown:
+        assert shown.info.duration == pytest.approx(0.6 + 2 * MARGIN, abs=0.1)
 
 
 def test_two_folders_are_told_apart() -> None:
