@@ -37,7 +37,11 @@ MODELS = (  # files of the mediapipe package without which there is no Holistic
     "hand_landmark/hand_landmark_full.tflite",
     "face_landmark/face_landmark.tflite",
 )
-_INSTALL = "Install a version with its models: pip install 'mediapipe>=0.10.14,<0.10.30'"
+FOLDER = "SIGNSPOT_MEDIAPIPE_MODELS"  # names a folder of MediaPipe's networks, laid out as in its package
+_INSTALL = (
+    "Install a version with its models: pip install 'mediapipe>=0.10.14,<0.10.30', "
+    f"or choose --estimator openvino and name a folder of its networks in ${FOLDER}"
+)
 LIPS_MODEL = "face_landmark/face_landmark_with_attention.tflite"  # looks at eyes and lips a second time
 
 _FACE = list(FACE_POINTS)
@@ -73,8 +77,15 @@ class Estimator(Protocol):
 
 @cache
 def mediapipe_version() -> str:
-    """Of the MediaPipe that is installed; looking it up takes a millisecond, and every cached video asks."""
-    return metadata.version("mediapipe")
+    """Of the MediaPipe that is installed; looking it up takes a millisecond, and every cached video asks.
+
+    Raises:
+        LandmarksError: there is none.
+    """
+    try:
+        return metadata.version("mediapipe")
+    except metadata.PackageNotFoundError:
+        raise LandmarksError(f"landmarks need mediapipe. {_INSTALL}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from signspot.errors import LandmarksError
 from signspot.io.files import content_digest, text_digest
 from signspot.io.openvino import compile_model, load_openvino, openvino_core
-from signspot.landmarks.estimators import find_models, mediapipe_version
+from signspot.landmarks.estimators import FOLDER, find_models, mediapipe_version
 
 Floats = NDArray[np.float32]
 Image = NDArray[np.uint8]
@@ -162,9 +162,6 @@ def letterbox(width: int, height: int) -> Region:
     """The square that holds a whole image in its middle."""
     side = float(max(width, height))
     return Region(width / 2, height / 2, side, side)
-
-
-FOLDER = "SIGNSPOT_MEDIAPIPE_MODELS"  # names a folder of MediaPipe's networks, laid out as in its package
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,11 @@
 import os
 import threading
+from importlib import metadata
 
-from signspot.landmarks.estimators import without_noise
+import pytest
+
+from signspot.errors import LandmarksError
+from signspot.landmarks.estimators import FOLDER, mediapipe_version, without_noise
 
 NOISE = b"""INFO: Created TensorFlow Lite XNNPACK delegate for CPU.
 WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
@@ -42,3 +46,13 @@ def test_threads_do_not_lose_each_others_lines(capfd):
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 81
     assert lines[-1] == "end"
+
+
+def test_without_mediapipe_one_line_says_what_does_instead(monkeypatch):
+    def version(name):
+        raise metadata.PackageNotFoundError(name)
+
+    mediapipe_version.cache_clear()
+    monkeypatch.setattr("importlib.metadata.version", version)
+    with pytest.raises(LandmarksError, match=FOLDER):
+        mediapipe_version()

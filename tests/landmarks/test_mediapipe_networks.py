@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError
+from signspot.landmarks.estimators import FOLDER
 from signspot.landmarks.mediapipe_networks import (
     FACES,
-    FOLDER,
     HANDS,
     NETWORKS,
     Region,
