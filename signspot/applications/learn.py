@@ -50,7 +50,8 @@ from signspot.types import Label, LabelSource
 LabelsM = Literal["auto", "given", "lips", "none"]
 Outcome = dict[str, Any]
 SOURCES = {"M": "MV", "D": "D", "M+D": "MDV"}  # recognisers, and the labels that each learns from
-_GIVEN, _LIPS, _DICTIONARY = "given", "found on the lips", "found with the dictionary"  # origins of labels
+# origins of labels
+_GIVEN, _LIPS, _DICTIONARY = "given with the corpus", "found on the lips", "found with the dictionary"
 
 SMALL_RECOGNISER = RecogniserConfig(  # as configs/recogniser.toml: half a minute of one core
     steps=400,
@@ -263,7 +264,8 @@ class Loop:
             key = {"labels": text_digest(repr(chosen)), **digests, **how}
             whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
             if whole and len({label.word for label in chosen}) > 1:
-                self._do(f"recogniser {name}", key, partial(self._recogniser, name, chosen, key, remark, stage))
+                named = _titled(stage, f"labels {LoopResult(tuple(self.stages), labels).origin(name)}")
+                self._do(f"recogniser {name}", key, partial(self._recogniser, name, chosen, key, remark, named))
 
     def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], remark: str, stage: Stage) -> Outcome:
         config = replace(self.options.recogniser, name=f"recogniser-{name}")
@@ -329,6 +331,11 @@ class Loop:
     def _labels(self, outcome: Outcome) -> list[Label]:
         files = outcome.get("files", [])
         return list(read_records(Label, self.out / files[0])) if files else []
+
+
+def _titled(stage: Stage, about: str) -> Stage:
+    """Stages whose titles say what they are about, too."""
+    return lambda title: stage(f"{title}, {about}")
 
 
 def _none(error: SignspotError) -> str:
@@ -490,6 +497,7 @@ def draw_yield(labels: Mapping[str, Sequence[Label]]) -> Figure:
             words = [len({label.word for label in ordered[first:]}) for first in range(len(ordered))]
             left.step(values, words, where="post", color=COLOURS[number], label=origin)
     left.set(xlabel="least confidence", ylabel="words")
+    left.yaxis.get_major_locator().set_params(integer=True)
     right.set(xlabel="least confidence", ylabel="labels")
     for axes in (left, right):
         axes.set_ylim(bottom=0)

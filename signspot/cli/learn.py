@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signspot.cli.annotate import EngineName, make_engine
-from signspot.cli.console import bar, log, open_outputs, print_table
+from signspot.cli.console import bar, log, open_outputs, print_line
 from signspot.cli.options import EncoderName, settings
 
 
@@ -73,5 +73,6 @@ def learn(
         loop = Loop(corpus, dictionary, out, options, lambda: make_engine(engine, workers, address))
         learnt = loop.run(bar)
         write_loop_report(learnt, loop.corpus, report)
-    print_table(("stage", "", "outcome"), learnt.lines())
+    for title, state, outcome in learnt.lines():
+        print_line(f"{title[:1].upper()}{title[1:]} ({state}): {outcome}")
     log(f"wrote {report}")
