@@ -1,4 +1,8 @@
-"""The walks of five kinds of users through the command line, each from what they have to what they want.
+"""The walks of seven kinds of users through the command line, each from what they have to what they want.
+
+A linguist, a dataset builder, an archive or broadcaster, a learner or teacher, a device builder, a Deaf signer whose
+signs are given and taken back, and a researcher. A newcomer with a camera is last. Those in the browser are in
+tests/web/test_browser.py: a linguist's, a learner's ("compare, variants"), a newcomer's ("a first try").
 
 Signing is synthetic and the encoder is `warping`, which learns nothing: what is found is right, but says nothing of
 accuracy on people.
@@ -13,6 +17,7 @@ import numpy as np
 import pympi
 import pytest
 
+from signspot.dictionary.opening import open_dictionary
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Segment
@@ -196,6 +201,70 @@ def test_a_device_builder_enrols_a_sign_and_reads_its_events(
     code, _, err = signspot("wake", tmp_path / "gone.mp4", "--sign", recording)
     assert code == 2
     assert "gone.mp4" in err
+
+
+def test_a_signer_gives_signs_says_what_for_and_takes_them_back(
+    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
+    folder, _ = footage
+    table = ["file,word,signer,licence,consent"]
+    for word, signer in (("apple", "Ann"), ("name", "Ann"), ("house", "Ben")):
+        table.append(f"{folder / 'signs' / word}.pose,{word},{signer},CC BY 4.0,research alone")
+    (tmp_path / "signs.csv").write_text("\n".join(table) + "\n")
+    dictionary = tmp_path / "dictionary"
+    assert signspot("dictionary", "build", tmp_path / "signs.csv", dictionary, *WARPING)[0] == 0
+    code, out, err = signspot("spot", folder / "monday.pose", dictionary, *WARPING, "--json")
+    assert code == 0, err
+    assert {(s["consent"], s["licence"]) for s in json_lines(out)} == {("research alone", "CC BY 4.0")}
+    code, out, err = signspot("forget", "Ann", dictionary)
+    assert code == 0, err
+    assert "nothing was" in err
+    assert signspot("forget", "Ann", dictionary, "--yes")[0] == 0
+    assert "1 word, 1 exemplar" in signspot("dictionary", "info", dictionary)[1]
+    code, _, err = signspot("spot", folder / "monday.pose", dictionary, "apple", *WARPING)
+    assert code == 1
+    assert "'apple'" in err
+    stored = [path for place in ("dictionary", "cache") for path in (tmp_path / place).rglob("*") if path.is_file()]
+    assert stored
+    assert not [path for path in stored if b"Ann" in path.read_bytes()]
+
+
+RECOGNISER = """
+kind = "recogniser"
+name = "mine"
+steps = 8
+[clips]
+clips = 8
+[model]
+hand_width = 16
+part_width = 8
+width = 32
+last_width = 32
+features = 32
+norm = "batch"
+"""
+
+
+def test_a_researcher_makes_a_corpus_trains_on_it_and_measures_beside_what_learns_nothing(
+    signspot: Call, tmp_path: Path
+) -> None:
+    corpus, config = tmp_path / "corpus", tmp_path / "recogniser.toml"
+    make = ("synthetic", "make", corpus, "--words", 8, "--hours", 0.02, "--seed", 3, "--set", "video_seconds=30")
+    code, _, err = signspot(*make)
+    assert code == 0, err
+    config.write_text(RECOGNISER)
+    code, out, err = signspot("train", config, "--corpus", corpus, "--out", tmp_path / "run")
+    assert code == 0, err
+    weights = tmp_path / "run" / "mine.safetensors"
+    assert str(weights) in out
+    code, out, err = signspot("evaluate", "corpus", corpus, "--recogniser", weights, *WARPING, "--json")
+    assert code == 0, err
+    assert {str(row["classifier"]) for row in json_lines(out)} > {"mine"}, "beside the nearest exemplar"
+    exemplar = next((corpus / "dictionary").rglob("*.pose"))
+    code, out, err = signspot("identify", exemplar, weights, "--json")
+    assert code == 0, err
+    assert {row["word"] for row in json_lines(out)} <= set(open_dictionary(corpus / "dictionary"))
 
 
 def test_recordings_that_come_to_nothing_leave_nothing(
