@@ -17,7 +17,7 @@ import numpy as np
 import pympi
 import pytest
 
-from signspot.dictionary.opening import open_dictionary
+from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Segment
