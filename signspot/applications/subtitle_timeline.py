@@ -117,7 +117,8 @@ def find_words(
     ]
     spottings = result.spottings
     if chosen.search.false_alarms_per_hour is None:
-        spottings = tuple(_near_subtitles(spotter, track, gallery, mentions, chosen))
+        near = _near_subtitles(spotter, track, gallery, mentions, chosen)
+        spottings = tuple(dict.fromkeys(near))  # two subtitles may find the same sign
     placed = _place(mentioned, spottings)
     return Timeline(lines, tuple(sorted(placed, key=lambda word: (word.mention.start, word.mention.first))), result)
 

@@ -130,6 +130,18 @@ def test_subtitle_words_are_those_that_annotation_finds(
     assert {(one.word, one.time, one.score) for one in result.spottings} <= annotated
 
 
+def test_a_sign_between_two_subtitles_counts_for_one_of_them(
+    spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, list[tuple[str, Segment]]]
+) -> None:
+    path, ((word, sign), *_) = passage
+    subtitles = [Subtitle(0, sign.start, f"The {word}."), Subtitle(sign.end, sign.end + 1, f"The {word}.")]
+    options = TimelineOptions(padding=1.0, search=SpotOptions(threshold=0.3))
+    result = find_words(spotter, path, subtitles, dictionary, options)
+    spottings = [word_use.spotting for word_use in result.mentions if word_use.spotting is not None]
+    assert spottings
+    assert len(set(spottings)) == len(spottings)
+
+
 def test_subtitles_of_another_language_are_told(
     spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, object]
 ) -> None:
