@@ -77,7 +77,8 @@ def read_table(path: Path) -> Contents:
     if not rows:
         first = f": {problems[0].message}" if problems else ""
         raise DictionaryError(f"{path} has no line with a file and a word{first}")
-    ids = unique_ids(Path(row["file"]).as_posix() for _, row in rows)
+    files = (Path(row["file"]) for _, row in rows)
+    ids = unique_ids(file.name if file.is_absolute() else file.as_posix() for file in files)
     exemplars = tuple(_exemplar(path.parent, row, name) for (_, row), name in zip(rows, ids, strict=True))
     return Contents(exemplars, tuple(problems))
 
