@@ -502,13 +502,14 @@ def frames_that_differ(spotter: Spotter, clip: Source, feedback: Feedback) -> tu
 def draw_feedback(feedback: Feedback, frames: tuple[Image | None, Image | None] = (None, None)) -> Figure:
     """Both skeletons where they differ most, the frames of the videos above, and how large each difference is."""
     rows = 2 if any(frame is not None for frame in frames) else 1
-    figure = Figure(figsize=(10, 4.6 * rows), dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
+    figure = Figure(figsize=(10, 1.6 + 3 * rows), dpi=DOTS_PER_INCH, layout="constrained", facecolor="white")
     grid = figure.add_gridspec(rows, 3, width_ratios=(1, 1, 1.2))
     mine, theirs = (figure.add_subplot(grid[-1, column]) for column in (0, 1))
     bars = figure.add_subplot(grid[:, 2])
+    topmost = [mine, theirs]
     for column, frame in enumerate(frames):
         if frame is not None:
-            axes = figure.add_subplot(grid[0, column])
+            topmost[column] = axes = figure.add_subplot(grid[0, column])
             axes.imshow(frame)
             axes.axis("off")
     first = feedback.differences[0]
@@ -516,8 +517,8 @@ def draw_feedback(feedback: Feedback, frames: tuple[Image | None, Image | None] 
     box = box_of(learner[None], example[None])
     draw_skeleton(mine, learner, COLOURS[1], width=2.2, box=box)
     draw_skeleton(theirs, example, COLOURS[0], width=2.2, box=box)
-    mine.set_title("you", size=12)
-    theirs.set_title("the example" + (", mirrored" if feedback.mirrored else ""), size=12)
+    topmost[0].set_title("you", size=12)
+    topmost[1].set_title("the example" + (", mirrored" if feedback.mirrored else ""), size=12)
     strengths = [difference.strength for difference in feedback.differences]
     names = [difference.parameter for difference in feedback.differences]
     bars.barh(names[::-1], strengths[::-1], color=COLOURS[0])

@@ -68,6 +68,9 @@ def faux_amis(
             words = {"first": pair.first.word, "second": pair.second.word, "exemplars": [pair.first.id, pair.second.id]}
             print_line(json.dumps({**words, "cost": round(pair.cost, 4), "meaning": pair.meaning}, ensure_ascii=False))
         return
-    rows = ((pair.first.word, pair.second.word, pair.meaning, f"{pair.cost:.2f}") for pair in result.pairs)
-    print_table(("first", "second", "meaning", "cost"), rows)
+    if result.pairs:
+        rows = ((pair.first.word, pair.second.word, pair.meaning, f"{pair.cost:.2f}") for pair in result.pairs)
+        print_table(("first", "second", "meaning", "cost"), rows)
+    elif result.costs.size:
+        log(f"no two signs are below the cost {options.same:g}; the nearest two cost {result.costs.min():.2f} (--same)")
     log(f"{len(result.of('other'))} faux amis, {len(result.of('same'))} with the same meaning")
