@@ -22,6 +22,7 @@ from signspot.types import Exemplar, Segment
 from signspot.web import dictionary_changes, exports, uploads
 from signspot.web.api_search import clip_landmarks, download
 from signspot.web.server_state import OWNER, OpenWorkbench, Seconds, Workbench
+from signspot.web.texts import language_of, translated
 
 router = APIRouter(tags=["dictionary"])
 
@@ -153,6 +154,7 @@ _MOST_PAIRS = 60  # of faux amis
 @router.put("/feedback")
 async def feedback(dictionary: str, word: str, name: str, request: Request, bench: OpenWorkbench) -> dict[str, Any]:
     """Compare a learner's clip, the raw body, with the exemplars of a word; the clip is not stored."""
+    language = language_of(request)
 
     def work(path: Path) -> dict[str, Any]:
         landmarks = clip_landmarks(bench, path)
@@ -162,7 +164,11 @@ async def feedback(dictionary: str, word: str, name: str, request: Request, benc
         result = feedback_on(spotter, (landmarks, sign), meant, bench.searcher.gallery(dictionary, ()))
         span = sign_segment(landmarks)
         differences = [
-            {"parameter": item.parameter, "strength": round(item.strength, 2), "words": item.text}
+            {
+                "parameter": item.parameter,
+                "strength": round(item.strength, 2),
+                "words": translated(item.text, language, "feedback"),
+            }
             for item in result.notable
         ]
         return {

@@ -60,6 +60,13 @@ def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
     return HTMLResponse(text, headers={"cache-control": "no-store"})
 
 
+def problem_page(request: Request, text: str, status: int) -> HTMLResponse:
+    """The page that says why another page cannot be shown."""
+    page = _page(request, "problem", text=text)
+    page.status_code = status
+    return page
+
+
 @router.get("/")
 @router.get("/library")
 def show_library(request: Request, bench: OpenWorkbench, q: str = "", start: int = 0) -> Response:

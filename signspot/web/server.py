@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
@@ -25,6 +25,10 @@ from signspot.web.server_state import Workbench, WorkbenchOptions
 from signspot.web.texts import language_of, translated
 
 _NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+_OF_STATUS = {  # what the framework calls them
+    "Not Found": "there is no such page or request",
+    "Method Not Allowed": "this address does not take such requests",
+}
 _ABOUT = (
     "The pages of the workbench use these requests, and scripts may use them too. Requests that change something need "
     "the header X-Signspot: 1; where tokens are used, send one as Authorization: Bearer TOKEN."
@@ -69,12 +73,14 @@ def status_of(error: SignspotError) -> int:
     return 404 if str(error).startswith("there is no ") else 422
 
 
-async def _answer_error(request: Request, error: Exception) -> JSONResponse | PlainTextResponse:
-    """Every error as a status and one line in the visitor's language; as JSON for requests of the API."""
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """Every error as a status and one line in the visitor's language; JSON for the API, a page for people."""
     status, english = _describe(error, request.app.state.bench.folder.root)
     text = translated(english, language_of(request))
     if request.url.path.startswith("/api"):
         return JSONResponse({"error": text}, status)
+    if "text/html" in request.headers.get("accept", ""):
+        return pages.problem_page(request, text, status)
     return PlainTextResponse(text, status)
 
 
@@ -83,10 +89,10 @@ def _describe(error: Exception, root: Path) -> tuple[int, str]:
     if isinstance(error, SignspotError):
         return status_of(error), str(error).replace(str(root), root.name)  # no path of this machine
     if isinstance(error, HTTPException):
-        return error.status_code, str(error.detail)
+        return error.status_code, _OF_STATUS.get(str(error.detail), str(error.detail))
     if isinstance(error, RequestValidationError):
         first: Any = error.errors()[0]
-        return 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return 422, f"the request does not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}"
     if isinstance(error, UnicodeEncodeError):
         return 422, "the request contains unpaired surrogates, which are not text. Remove them"
     if isinstance(error, ClientDisconnect):

@@ -10,7 +10,8 @@ from starlette.requests import HTTPConnection
 
 DEFAULT = "en"
 COOKIE = "signspot-language"
-_VALUE = re.compile(r"\\{(\w+)\\}")  # a value of a message, as `re.escape` leaves it
+_DEEPEST = 4  # messages within messages: a refusal, its reason, the entry of a file, the file
+_VALUE = re.compile(r"\{(\w+)\}")  # a value of a message
 
 
 @cache
@@ -55,20 +56,56 @@ def translator(language: str) -> Callable[..., str]:
 
 
 @cache
-def _messages(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """The messages that are translated: what they look like in English, and the translation with the same values."""
-    messages = [] if language == DEFAULT else list(strings(f"_errors.{language}").items())
-    return [(re.compile(_VALUE.sub(r"(?P<\1>.+?)", re.escape(english)), re.DOTALL), text) for english, text in messages]
+def _messages(kind: str, language: str) -> list[tuple[tuple[str, ...], tuple[str, ...], str]]:
+    """Of each message that is translated: its parts between values, the names of these, and the translation.
+
+    Those that say most come first: they are tried before others that are more general.
+    """
+    if language == DEFAULT:
+        return []
+    messages = []
+    for english, text in strings(f"_{kind}.{language}").items():
+        parts = _VALUE.split(english.removesuffix("."))
+        messages.append((tuple(parts[::2]), tuple(parts[1::2]), text))
+    return sorted(messages, key=lambda message: -sum(map(len, message[0])))
 
 
-def translated(message: str, language: str) -> str:
-    """The message of an error in a language, and the reason that it gives; as it is, where there is no translation."""
-    return _translated(message, language, lambda reason: _translated(reason, language, str))
+def translated(message: str, language: str, kind: str = "errors") -> str:
+    """A message in a language, and the reasons that it gives; as it is, where there is no translation.
+
+    Args:
+        message: in English, as the program makes it.
+        language: of the visitor.
+        kind: of message: "errors", or "feedback" to a learner.
+    """
+    return _translated(message, (kind, language), _DEEPEST)
 
 
-def _translated(message: str, language: str, translate_value: Callable[[str], str]) -> str:
-    for english, text in _messages(language):
-        values = english.fullmatch(message)
+def _translated(message: str, table: tuple[str, str], deepest: int) -> str:
+    plain = message.removesuffix(".")
+    for parts, names, text in _messages(*table) if deepest else ():
+        values = _values(plain, parts)
         if values is not None:
-            return text.format(**{name: translate_value(value) for name, value in values.groupdict().items()})
+            reasons = [_translated(value, table, deepest - 1) for value in values]
+            return text.format(**dict(zip(names, reasons, strict=True)))
     return message
+
+
+def _values(message: str, parts: tuple[str, ...]) -> list[str] | None:
+    """What stands between the parts of a message, each as short as can be; None: it is another message.
+
+    Each part is looked for once, since whoever sends a request chooses words of its message, thousands if they like.
+    """
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return [] if message == first else None
+    if not message.startswith(first) or not message.endswith(last):
+        return None
+    values, at, end = [], len(first), len(message) - len(last)
+    for part in parts[1:-1]:
+        found = message.find(part, at + 1, end)
+        if found < 0:
+            return None
+        values.append(message[at:found])
+        at = found + len(part)
+    return [*values, message[at:end]] if at < end else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from pydantic_core import PydanticKnownError
 
 from signspot.web.texts import languages, preferred_language, strings, translated
 from tests.fixtures.source import parsed
@@ -52,6 +53,7 @@ def test_every_text_that_is_asked_for_is_there_and_none_is_idle() -> None:
     chosen = (
         *("waiting", "running", "done", "cancelled", "cancel", "resume", "prepare", "annotate", "adapt"),
         *("start_of", "end_of", "sure", "likely", "check"),
+        *(f"stage_{name}" for name in ("subtitles", "videos", "digests", "exemplars")),
     )  # by a variable
     idle = {key for key in texts - keys - {f"js.{key}" for key in chosen} if not key.startswith(tuple(prefixes))}
     assert not idle
@@ -65,25 +67,74 @@ def test_the_visitors_language(cookie: str | None, accepted: str, spoken: str) -
     assert preferred_language(cookie, accepted) == spoken
 
 
-def test_messages_of_errors_are_those_that_the_program_raises_and_have_the_same_values() -> None:
-    raised = re.compile("|".join(sorted(_written_texts())), re.DOTALL)
+def test_messages_are_those_of_the_program_and_have_the_same_values() -> None:
     for name in languages()[1:]:
-        messages = strings(f"_errors.{name}")
-        assert [english for english in messages if not raised.fullmatch(english)] == []
-        for english, text in messages.items():
-            assert _values(text) <= _values(english), english
+        for kind, shortest in (("errors", 6), ("feedback", 0)):
+            raised = re.compile("|".join(sorted(_written_texts(shortest))), re.DOTALL)
+            messages = strings(f"_{kind}.{name}")
+            assert [english for english in messages if not raised.fullmatch(english)] == []
+            for english, text in messages.items():
+                assert _values(text) <= _values(english), english
 
 
-def _written_texts() -> set[str]:
-    """Every text of the program, as a pattern: values may be anything."""
-    patterns = set()
+REFUSALS: tuple[tuple[str, dict[str, object]], ...] = (  # of requests, by the library that checks them
+    *((kind, {}) for kind in ("missing", "float_type", "finite_number", "int_type", "string_type", "bool_type")),
+    *((kind, {}) for kind in ("float_parsing", "int_parsing", "bool_parsing", "list_type", "model_attributes_type")),
+    *(("greater_than_equal", {"ge": 7}), ("less_than_equal", {"le": 7}), ("less_than", {"lt": 7})),
+    *(("string_too_short", {"min_length": 7}), ("string_too_long", {"max_length": 7})),
+    *(("string_pattern_mismatch", {"pattern": "7"}), ("json_invalid", {"error": "7"})),
+)
+
+
+def _written_texts(shortest: int) -> set[str]:
+    """Texts of the program, as patterns: values may be anything, and the last full stop may be missing."""
+    refusals = (PydanticKnownError(kind, values).message() for kind, values in REFUSALS)  # type: ignore[arg-type]
+    patterns = {re.escape(text).replace("7", "(.+)").replace("characters", "characters?") for text in refusals}
     for path in HOME.parent.rglob("*.py"):
         for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
-            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-            texts = [part.value if isinstance(part, ast.Constant) else None for part in parts]
-            if len("".join(text for text in texts if isinstance(text, str))) > 10:
-                patterns.add("".join(re.escape(text) if isinstance(text, str) else "(.+)" for text in texts))
+            pattern = _with_values(node, "(.*)", re.escape)
+            if len(pattern.replace("(.*)", "").replace("\\", "")) > shortest and re.search(r"\w", pattern):
+                around = "(.*)" if pattern.startswith("\\ ") and pattern.endswith("\\ ") else ""  # it joins others
+                patterns.add(around + pattern.removesuffix(r"\.") + r"\.?" + around)
     return patterns
+
+
+def _with_values(node: ast.AST, value: str, literal: Callable[[str], str] = str) -> str:
+    """A text of the program with something in place of its values; empty if it is no text."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    texts = [part.value if isinstance(part, ast.Constant) else None for part in parts]
+    if not any(isinstance(text, str) for text in texts):
+        return ""
+    return "".join(literal(text) if isinstance(text, str) else value for text in texts)
+
+
+SEEN_BY_VISITORS = (  # where the errors come from that the pages show
+    "web/*.py",
+    *(f"dictionary/{name}.py" for name in ("opening", "json_file", "csv_file", "bsldict", "dictionary")),
+    *("io/checks.py", "io/text.py", "io/xml.py", "video/containers.py", "video/probing.py"),
+    *(f"formats/{name}.py" for name in ("elan", "rows", "tables", "via3")),
+    *("landmarks/signing.py", "subtitles/reading.py"),
+)
+NOT_SEEN = (  # by those who start the server, or call a function of the library; or parts of other messages
+    *("there is no folder", "cannot serve at", "the package", "was made by another version", "is not an unpacked"),
+    *("no list of words", "holds no word", "no encoding", "there are no landmarks to trim", "a sign takes time"),
+    *("external controlled vocabulary", "no tier '", "a .parquet file", "7 must be 7; got 7", "no 7: 7"),
+)
+
+
+def test_every_error_that_pages_show_is_translated() -> None:
+    left = set()
+    for path in (path for pattern in SEEN_BY_VISITORS for path in HOME.parent.glob(pattern)):
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
+                continue
+            if not node.func.id.endswith("Error") and node.func.id != "HTTPException":
+                continue
+            english = _with_values(node.args[-1], "7")
+            is_translated = any(translated(text, "de") != text for text in (english, english.removesuffix("7")))
+            if re.search("[a-z] ", english) and not is_translated:
+                left.add(english)
+    assert {text for text in left if not any(part in text for part in NOT_SEEN)} == set()
 
 
 def test_messages_are_translated_with_their_values_and_others_stay() -> None:
@@ -98,8 +149,58 @@ def test_messages_are_translated_with_their_values_and_others_stay() -> None:
     )
     assert translated("there is no video 'a' in the folder", "en") == "there is no video 'a' in the folder"
     assert translated("a new message", "de") == "a new message"
-    hostile = "no word '" + "a" * 20_000 + "' in this dictionary (1 words). Did you mean"
-    assert translated(hostile, "de") == hostile
+    broken = "d/dictionary.json, word 'a', exemplar 2: 'segment' must be a finite number; got 'x'"
+    assert translated(broken, "de").startswith("d/dictionary.json, Wort 'a', Beispiel 2: 'segment' muss eine endliche")
+    for part in ("a", "' in this dictionary (", ", exemplar ", ": '"):  # in a moment, whatever a visitor asks for
+        assert translated("no word '" + part * 20_000 + "' in this dictionary (1 words). Did you mean", "de")
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        (
+            "the left hand is lower and more to the right of the signer than the example's",
+            "Die linke Hand ist tiefer und weiter rechts (aus Sicht der gebärdenden Person) als im Beispiel.",
+        ),
+        (
+            "the right hand is turned otherwise: it points up, in the example away from the camera",
+            "Die rechte Hand ist anders gedreht: Sie zeigt nach oben, im Beispiel von der Kamera weg.",
+        ),
+        (
+            "the right hand has another shape: the little finger is more bent",
+            "Die rechte Hand hat eine andere Form: Der kleine Finger ist stärker gebeugt.",
+        ),
+        ("it is 1.5 times as long", "Die Gebärde dauert 1.5-mal so lange."),
+    ],
+)
+def test_feedback_is_translated_with_all_its_parts(english: str, german: str) -> None:
+    assert translated(english, "de", "feedback") == german
+
+
+def test_a_broken_dictionary_is_explained_in_german(serve: Callable[..., Server], tmp_path: Path) -> None:
+    for name, text in (("lines", '{"words": {"a": {"exemplars": [{"file": 3}]}}}'), ("none", "["), ("empty", "")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dictionary.json").write_text(text)
+    server = serve(folder=tmp_path)
+    for name, german in (("lines", "muss Text sein"), ("none", "Zeile 1: kein JSON"), ("empty", "ist leer (0 Bytes)")):
+        answer = server.ask("GET", f"/api/dictionaries/{name}/words", accept_language="de")
+        assert (answer.status, german in answer.json["error"]) == (422, True), answer.json
+        assert str(tmp_path) not in answer.text
+    wrong = server.ask("PUT", "/api/uploads/film.mp4", b"not a video", accept_language="de").json["error"]
+    assert wrong.startswith("'film.mp4' ist kein Video")
+    refused = server.ask("GET", "/api/skeleton/video/a?start=x&end=1", accept_language="de").json["error"]
+    assert refused == "Die Anfrage passt nicht: query.start: muss eine Zahl sein"
+    assert "gibt es nicht" in server.ask("GET", "/api/none", accept_language="de").json["error"]
+
+
+def test_an_error_is_a_page_for_people_and_a_line_for_programs(serve: Callable[..., Server], tmp_path: Path) -> None:
+    server = serve(folder=tmp_path)
+    page = server.ask("GET", "/verify/none", accept="text/html", accept_language="de")
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "Es gibt keine Liste" in page.text
+    assert 'href="/library"' in page.text
+    line = server.ask("GET", "/verify/none")
+    assert (line.status, line.text) == (404, "there is no queue 'none'")
 
 
 def test_the_server_answers_in_the_visitors_language(serve: Callable[..., Server], tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ function showJob(job) {
   if (job.state === "done") { bar.max = 1; bar.value = 1; }
   else if (job.total) { bar.max = job.total; bar.value = job.done; }
   else if (job.state !== "running") { bar.max = 1; bar.value = 0; }
-  const amount = job.state === "running" && job.total ? ` ${job.stage} ${job.done}/${job.total}` : "";
+  const stage = data.strings["js.stage_" + job.stage] || job.stage;
+  const amount = job.state === "running" && job.total ? `, ${stage}: ${job.done}/${job.total}` : "";
   const text = element("span", { class: "quiet" }, state + amount + (job.message ? ": " + job.message : ""));
   const buttons = element("span");
   const action = { waiting: "cancel", running: "cancel", cancelled: "resume", failed: "resume" }[job.state];
