@@ -898,6 +898,15 @@ def test_all_words_on_one_timeline_are_filtered_and_followed(page: Page, fresh: 
     assert float(window.get_attribute("aria-valuenow") or "nan") < float(start or "nan")
 
 
+_CHOSEN_IS_LISTED = """
+() => {
+  const row = document.querySelector('#rows [aria-selected="true"]').getBoundingClientRect();
+  const list = document.querySelector(".found").getBoundingClientRect();
+  return list.top <= row.top && row.bottom <= list.bottom + 1;
+}
+"""
+
+
 def test_signs_are_added_moved_resized_noted_deleted_and_undone(page: Page, fresh: Server, tmp_path: Path) -> None:
     page.goto(fresh.address + SPOT)
     set_threshold(page)
@@ -925,6 +934,11 @@ def test_signs_are_added_moved_resized_noted_deleted_and_undone(page: Page, fres
     page.keyboard.press("ArrowRight")
     [resized] = until_saved(fresh, lambda signs: signs[0]["end"] > dragged["end"])
     assert resized["start"] == dragged["start"]
+    page.evaluate("document.querySelector('.found').style.height = '90px'")  # two lines
+    page.locator(".tier .sign").last.press("Enter")
+    until(page, _CHOSEN_IS_LISTED)
+    page.locator(".tier .sign").first.press("Enter")
+    until(page, _CHOSEN_IS_LISTED)
     page.locator("#rows tr", has_text="river").first.locator("button").click()
     page.get_by_role("button", name="Delete the sign").click()
     expect(page.locator("#rows tr")).to_have_count(count)  # one was added, one that was found is deleted

@@ -3,7 +3,7 @@ import { ask, busy, clickOnce, data, download, element, exemplarSign, exemplarsO
 import { combobox } from "./combo.js";
 import { WordPanel } from "./curves.js";
 import { exemplarSkeleton, isLandmarks, LandmarkPlayer, showSign, Skeleton, videoSkeleton } from "./skeleton.js";
-import { Timeline } from "./timeline.js";
+import { scrollIntoList, Timeline } from "./timeline.js";
 
 const FRAME = 1 / 25, NEW_SIGN = 0.6, MOST_ROWS = 300, SOME_ROWS = 30; // seconds; rows of the table, and of it while a threshold is dragged
 const skeletonAddress = videoSkeleton(data.video), canvas = document.getElementById("skeleton");
@@ -45,11 +45,19 @@ function go(seconds, play) {
 function jump(sign, play = true) {
   chosen = sign;
   for (const panel of panels) panel.choose(panel.hits.includes(sign) ? sign : null);
-  if (timeline) timeline.choose(sign);
+  if (timeline) timeline.chosen = sign;
   go(sign.start, play);
   beside(sign);
   fill();
   table();
+  reveal();
+}
+
+// The chosen sign is visible in the table and on the timeline.
+function reveal() {
+  if (timeline) timeline.reveal();
+  const list = rows.closest("section");
+  scrollIntoList(list, rows.querySelector('[aria-selected="true"]'), list.querySelector("thead").offsetHeight);
 }
 
 // The cursor, the current rows and the current subtitle follow the video.
@@ -169,6 +177,7 @@ function apply(next, selected) {
   chosen = selected && (signs().find((sign) => sign.key === selected.key) || null);
   if (timeline) timeline.chosen = chosen;
   table();
+  reveal();
   fill();
   if (chosen) beside(chosen);
   else document.getElementById("beside").hidden = true;
@@ -180,7 +189,7 @@ const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte)
 function change(sign, values) {
   const id = sign.id || newId(), origin = sign.id ? sign.origin : originOf(sign);
   const edited = { ...sign, ...values, id, key: id, origin, source: "V", decision: "yes" };
-  edited.time = Math.round(500 * (edited.start + edited.end)) / 1000;
+  edited.time = milliseconds((edited.start + edited.end) / 2);
   const focused = document.activeElement && document.activeElement.dataset.focus === "sign " + sign.key;
   edit([...edits.filter((other) => other.id !== id), edited], edited);
   if (focused) timeline.focus(edited);
@@ -199,10 +208,12 @@ function remove(sign) {
   else edit([...edits.filter((other) => other.id !== sign.id), { ...sign, id: sign.id || newId(), origin: sign.id ? sign.origin : originOf(sign), deleted: true }], null);
 }
 
+const milliseconds = (seconds) => Math.round(1000 * seconds) / 1000;
+
 function addHere() {
   if (!data.video) return;
   const word = (chosen && chosen.word) || input.value.split(",")[0].trim() || t("new_sign"), end = timeline ? Math.min(time + NEW_SIGN, timeline.duration) : time + NEW_SIGN;
-  add(word, Math.max(0, end - NEW_SIGN), end);
+  add(word, milliseconds(Math.max(0, end - NEW_SIGN)), milliseconds(end));
   form.elements.word.focus();
   form.elements.word.select();
 }

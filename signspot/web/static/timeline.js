@@ -10,6 +10,14 @@ export function keepFinger(handle) {
   handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
 }
 
+// Scrolls a list, not the page, so that one of its lines is visible, below what stays at its top.
+export function scrollIntoList(list, line, top = 0) {
+  if (!line) return;
+  const outer = list.getBoundingClientRect(), inner = line.getBoundingClientRect();
+  if (inner.top < outer.top + top) list.scrollTop += inner.top - outer.top - top;
+  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
+}
+
 // Follows the pointer: `begin()` at `pointerdown`, `move(event, x of the beginning)` for each movement, `end(moved)` once.
 function drag(handle, move, end = () => {}, begin = () => {}) {
   handle.addEventListener("pointerdown", (event) => {
@@ -53,6 +61,12 @@ export class Timeline {
   choose(sign) {
     this.chosen = sign;
     this.draw();
+    this.reveal();
+  }
+
+  // Scrolls to the tier of the chosen sign.
+  reveal() {
+    if (this.chosen) scrollIntoList(this.list, this.list.children[this.tiers.indexOf(this.chosen.word)]);
   }
 
   focus(sign) {
