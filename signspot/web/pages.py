@@ -60,9 +60,9 @@ def _page(request: Request, name: str, **values: Any) -> HTMLResponse:
     return HTMLResponse(text, headers={"cache-control": "no-store"})
 
 
-def problem_page(request: Request, text: str, status: int) -> HTMLResponse:
+def unavailable_page(request: Request, text: str, status: int) -> HTMLResponse:
     """The page that says why another page cannot be shown."""
-    page = _page(request, "problem", text=text)
+    page = _page(request, "unavailable", text=text)
     page.status_code = status
     return page
 
@@ -214,4 +214,4 @@ def show_requests(request: Request) -> HTMLResponse:
         for path, methods in described["paths"].items()
         for method, about in methods.items()
     ]
-    return _page(request, "requests", routes=routes, about=described["info"]["description"])
+    return _page(request, "requests", routes=routes)

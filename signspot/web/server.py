@@ -22,17 +22,13 @@ from signspot.version import VERSION
 from signspot.web import api_dictionary, api_library, api_search, api_verify, pages
 from signspot.web.access import AccessPolicy, AuthMiddleware, is_loopback
 from signspot.web.server_state import Workbench, WorkbenchOptions
-from signspot.web.texts import language_of, translated
+from signspot.web.texts import DEFAULT, language_of, strings, translated
 
 _NO_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 _OF_STATUS = {  # what the framework calls them
     "Not Found": "there is no such page or request",
     "Method Not Allowed": "this address does not take such requests",
 }
-_ABOUT = (
-    "The pages of the workbench use these requests, and scripts may use them too. Requests that change something need "
-    "the header X-Signspot: 1; where tokens are used, send one as Authorization: Bearer TOKEN."
-)
 
 
 def create_app(options: WorkbenchOptions) -> FastAPI:
@@ -46,7 +42,12 @@ def create_app(options: WorkbenchOptions) -> FastAPI:
         bench.close()
 
     app = FastAPI(
-        title="signspot workbench", version=VERSION, description=_ABOUT, lifespan=life, docs_url=None, redoc_url=None
+        title="signspot workbench",
+        version=VERSION,
+        description=strings(DEFAULT)["requests.about"],
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.bench = bench
     for part in (api_library, api_search, api_verify, api_dictionary):
@@ -80,7 +81,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api"):
         return JSONResponse({"error": text}, status)
     if "text/html" in request.headers.get("accept", ""):
-        return pages.problem_page(request, text, status)
+        return pages.unavailable_page(request, text, status)
     return PlainTextResponse(text, status)
 
 

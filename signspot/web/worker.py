@@ -303,7 +303,7 @@ def _prepare(work: _Job, spec: Mapping[str, Any]) -> str:
             estimate_landmarks(source, progress, cache=default_cache())
     with work.stage("embedding the video") as progress:
         track = load(work.settings.encoder, device=work.settings.device).embed(source, progress=progress)
-    return f"{track.grid.frames / track.grid.fps:.1f} s"
+    return f"{track.grid.frames / track.grid.fps:.1f} s of video"
 
 
 def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
@@ -331,7 +331,7 @@ def _annotate(work: _Job, spec: Mapping[str, Any]) -> str:
     )
     report = annotate(job, AnnotateOptions(language=spec.get("language", "en")), WorkerPool(1), work.stage)
     done = report.annotated + report.unchanged
-    return f"{done} videos, {report.candidates} candidates, {len(report.failed)} failed"
+    return f"videos: {done}, candidates: {report.candidates}, failed: {len(report.failed)}"
 
 
 def _adapt(work: _Job, spec: Mapping[str, Any]) -> str:
