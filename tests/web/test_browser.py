@@ -622,7 +622,7 @@ def test_items_shown_twice_give_kappa_bars_and_a_gallery(browser: Browser, page:
         with visitor(browser, who) as person:
             answer(person, confirming, queue, keys)
     page.goto(f"{confirming.address}/verify/{queue}/results")
-    expect(page.locator("section", has_text="Cohen").first).to_contain_text("6 items, 83 % equal")
+    expect(page.locator("section", has_text="Cohen").first).to_contain_text("items: 6, equal: 83 %")
     expect(page.locator("section", has_text="Cohen").first).to_contain_text("0.71")  # (5/6 - 15/36) / (1 - 15/36)
     expect(page.locator(".bars li")).to_contain_text("river")
     cards = page.locator("#gallery .card")
