@@ -29,6 +29,7 @@ function inView(visible) {
 }
 
 async function start() {
+  if (!dictionary.value) { problem(t("dictionary_first")); return; }
   problem(null);
   try { await open(); } catch { problem(t("no_camera")); return; }
   button.disabled = true;

@@ -252,10 +252,12 @@ async function loadEdits() {
   const answer = await ask("GET", `/api/signs/${path(data.video)}`).catch((error) => { problem(error); return { version: 0, signs: [] }; });
   version = answer.version;
   edits = answer.signs.map((sign) => ({ ...sign, key: sign.id }));
-  if (!edits.length || result) return table();
-  const ends = edits.map((sign) => sign.end + 2);
+  if (result || !(edits.length || form)) return table();
+  const last = Math.max(0, ...edits.map((sign) => sign.end + 2));
   if (video instanceof HTMLMediaElement && !(video.duration > 0)) await new Promise((resolve) => { video.addEventListener("loadedmetadata", resolve, { once: true }); video.addEventListener("error", resolve, { once: true }); });
-  if (!result) { startTimeline(video.duration > 0 && Number.isFinite(video.duration) ? video.duration : Math.max(...ends)); table(); }
+  const duration = video.duration > 0 && Number.isFinite(video.duration) ? video.duration : last;
+  if (!result && duration > 0) startTimeline(duration);
+  table();
 }
 
 // The form shows the chosen sign.
