@@ -117,9 +117,28 @@ SEEN_BY_VISITORS = (  # where the errors come from that the pages show
 )
 NOT_SEEN = (  # by those who start the server, or call a function of the library; or parts of other messages
     *("there is no folder", "cannot serve at", "the package", "was made by another version", "is not an unpacked"),
-    *("no list of words", "holds no word", "no encoding", "there are no landmarks to trim", "a sign takes time"),
-    *("external controlled vocabulary", "no tier '", "a .parquet file", "7 must be 7; got 7", "no 7: 7"),
+    *(
+        "not a list of words",
+        "holds no word",
+        "no encoding",
+        "there are no landmarks to trim",
+        "the end must be after the start",
+    ),
+    *(
+        "the end must be after the start",
+        "external controlled vocabulary",
+        "no tier '",
+        "a .parquet file",
+        "7 must be 7; got 7",
+        "no 7: 7",
+    ),
 )
+
+
+def _keeps_english(english: str, text: str) -> bool:
+    """Whether words that follow each other in a message are still there in its translation."""
+    plain = re.sub("signspot [a-z ]+", "", english)
+    return any(words in text for words in re.findall(r"(?=\b([a-z]+ [a-z]+ [a-z]+)\b)", plain))
 
 
 def test_every_error_that_pages_show_is_translated() -> None:
@@ -131,8 +150,7 @@ def test_every_error_that_pages_show_is_translated() -> None:
             if not node.func.id.endswith("Error") and node.func.id != "HTTPException":
                 continue
             english = _with_values(node.args[-1], "7")
-            is_translated = any(translated(text, "de") != text for text in (english, english.removesuffix("7")))
-            if re.search("[a-z] ", english) and not is_translated:
+            if all(_keeps_english(text, translated(text, "de")) for text in (english, english.removesuffix("7"))):
                 left.add(english)
     assert {text for text in left if not any(part in text for part in NOT_SEEN)} == set()
 
