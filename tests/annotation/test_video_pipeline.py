@@ -11,14 +11,10 @@ from signspot.annotation.run_options import AnnotateOptions
 from signspot.annotation.store import open_store
 from signspot.io.processes import WorkerPool
 from signspot.landmarks.pose_file import write_landmarks
-from signspot_synthetic.body.motion import continuous, isolated
-from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
-from signspot_synthetic.observation import project
-from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
 from tests.annotation.conftest import lines
+from tests.fixtures.signing import exemplar_of, footage_of, lexicon_of
 
 FRAMES = 25
 
@@ -26,18 +22,12 @@ FRAMES = 25
 @pytest.fixture
 def job(encoder_file: Path, tmp_path: Path) -> AnnotationJob:
     """A second of video, and a dictionary of landmarks."""
-    lexicon = make_lexicon(LexiconOptions(words=("apple", "friend"), seed=3, variant_shares=(1.0,)))
-    signs = [entry.variants[0] for entry in lexicon.values()]
-    signer, model = make_signer("one", 1, Role.TEST, left_share=0), make_signer("two", 1, Role.DICTIONARY, left_share=0)
-    motion, _ = continuous(signs, signer, named_rng(1, "s"))
-    signing = project(motion, signer.camera)[:FRAMES]
-    footage = tmp_path / "footage"
+    lexicon, footage = lexicon_of("apple", "friend"), tmp_path / "footage"
     footage.mkdir()
-    render_video(signing, make_appearance(1), footage / "news.mp4", (320, 240))
+    render_video(footage_of(lexicon, lexicon)[0][:FRAMES], make_appearance(1), footage / "news.mp4", (320, 240))
     (footage / "news.vtt").write_text("WEBVTT\n\n00:00.200 --> 00:00.800\nApples for my friend.\n")
-    for word, sign in zip(lexicon, signs, strict=True):
-        motion_of_sign, _ = isolated(sign, model, named_rng(1, word))
-        write_landmarks(project(motion_of_sign, model.camera), tmp_path / "signs" / f"{word}.pose")
+    for word in lexicon:
+        write_landmarks(exemplar_of(lexicon, word), tmp_path / "signs" / f"{word}.pose")
     return AnnotationJob(footage, tmp_path / "signs", tmp_path / "run", encoder=str(encoder_file))
 
 

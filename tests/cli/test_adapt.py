@@ -1,15 +1,13 @@
 """`signspot adapt`: from footage and a dictionary to an answer; every mistake is one line."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from signspot_synthetic.corpus_plan import CorpusOptions
+from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
-
-Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -20,18 +18,16 @@ def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_once(easy, tmp_path_factory).folder
 
 
-def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call, footage: Path, tmp_path: Path) -> None:
+def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Cli, footage: Path, tmp_path: Path) -> None:
     """One step is too little to learn anything. The same command again goes on from there, and says the same."""
     folder = tmp_path / "mine"
     command = f"adapt {footage} --out {folder} --encoder landmark-synthetic --steps 1"
-    code, out, err = signspot(*command.split())
-    assert code == 0, err
+    out, err = signspot.ok(*command.split())
     assert "no gain on held-out footage: keep 'landmark-synthetic'" in out
     assert "held-out words" in out
     assert "subtitled segments" in err
     assert not list(folder.glob("*.safetensors"))
-    code, out, _ = signspot(*command.split(), "--json")
-    assert code == 0
+    out, _ = signspot.ok(*command.split(), "--json")
     result = json.loads(out)
     assert result["encoder"] is None
     assert {gain["group"] for gain in result["gains"]["alignment"]} == {"all words", "learned words", "held-out words"}
@@ -45,7 +41,7 @@ def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Call,
         ("--dictionary nowhere", "nowhere"),
     ],
 )
-def test_mistakes_are_one_line(signspot: Call, footage: Path, tmp_path: Path, options: str, reason: str) -> None:
+def test_mistakes_are_one_line(signspot: Cli, footage: Path, tmp_path: Path, options: str, reason: str) -> None:
     code, out, err = signspot("adapt", str(footage), "--out", str(tmp_path / "mine"), *options.split())
     assert code in (1, 2)
     assert not out

@@ -1,7 +1,6 @@
 """`signspot annotate`, as a user calls it."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ import pytest
 from signspot.corpus.truth import read_records
 from signspot.formats.formats import read_spottings
 from signspot.types import Label, LabelSource
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Cli
 
 
 @pytest.fixture
@@ -24,12 +22,11 @@ def footage(corner: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp_path: Path) -> None:
+def test_from_footage_to_labels(signspot: Cli, corner: Path, footage: Path, tmp_path: Path) -> None:
     table, labels = tmp_path / "labels.csv", tmp_path / "labels" / "D.jsonl"
     common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
     common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
-    code, out, err = signspot(*common, "--export", table, "--labels", labels)
-    assert code == 0, err
+    out, _ = signspot.ok(*common, "--export", table, "--labels", labels)
     assert out.startswith("1 video with subtitles: 1 annotated, 0 unchanged, 0 failed\n")
     spottings = read_spottings(table)
     assert f"{len(spottings)} spottings of 3 words with a score of 0.6 or more" in out
@@ -53,8 +50,8 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
     assert err.splitlines()[-1].startswith("failed: tuesday: ")
     assert "tuesday.pose" in err.splitlines()[-1]
 
-    code, _, err = signspot(*common, "--padding", 0)
-    assert (code, err.splitlines()[-1].startswith("signspot: ")) == (2, True)
+    err = signspot.refused(*common, "--padding", 0)
+    assert err.splitlines()[-1].startswith("signspot: ")
     assert "was made with padding 4.0, not 0.0" in err
 
 
@@ -73,19 +70,15 @@ def test_from_footage_to_labels(signspot: Call, corner: Path, footage: Path, tmp
     ],
 )
 def test_mistakes_are_told_in_one_line(
-    signspot: Call, corner: Path, footage: Path, tmp_path: Path, options: tuple[object, ...], ends: int, message: str
+    signspot: Cli, corner: Path, footage: Path, tmp_path: Path, options: tuple[object, ...], ends: int, message: str
 ) -> None:
     where = ("--dictionary", corner / "signs", "--out", tmp_path / "run")
     encoder = ("--encoder", corner / "encoder.safetensors")
-    code, out, err = signspot("annotate", footage, *where, *encoder, *options)
-    assert (code, out) == (ends, "")
-    assert message in err
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
+    assert message in signspot.mistake("annotate", footage, *where, *encoder, *options, ends=ends)
 
 
 def test_every_video_gets_a_document_that_links_to_it(
-    signspot: Call, corner: Path, footage: Path, tmp_path: Path
+    signspot: Cli, corner: Path, footage: Path, tmp_path: Path
 ) -> None:
     """Equal names in two folders do not collide, in tables neither; videos keep their suffix."""
     for day in ("mon", "tue"):
@@ -97,8 +90,7 @@ def test_every_video_gets_a_document_that_links_to_it(
     table, document = tmp_path / "out" / "all.csv", tmp_path / "out" / "x.eaf"
     common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
     common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
-    code, _, err = signspot(*common, "--export", table, "--export", document)
-    assert code == 0, err
+    signspot.ok(*common, "--export", table, "--export", document)
     videos = {(footage / day / "a.pose").resolve() for day in ("mon", "tue")}
     assert {Path(spotting.video).resolve() for spotting in read_spottings(table)} == videos
     documents = sorted(document.parent.glob("*.eaf"))

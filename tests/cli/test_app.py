@@ -2,21 +2,18 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from signspot.cli import console
 from signspot.cli.options import default_workers
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Cli
 
 
 @pytest.mark.parametrize("verb", [(), ("spot",), ("dictionary",), ("dictionary", "build")])
-def test_h_is_help(signspot: Call, verb: tuple[str, ...]) -> None:
-    code, out, _ = signspot(*verb, "-h")
-    assert code == 0
+def test_h_is_help(signspot: Cli, verb: tuple[str, ...]) -> None:
+    out, _ = signspot.ok(*verb, "-h")
     assert out == signspot(*verb, "--help")[1]
     assert f"Usage: {' '.join(('signspot', *verb))}" in out
 
@@ -30,13 +27,12 @@ def test_h_is_help(signspot: Call, verb: tuple[str, ...]) -> None:
         (("no-such-verb",), "See: signspot --help"),
     ],
 )
-def test_misuse_names_the_help_of_its_verb(signspot: Call, arguments: tuple[str, ...], hint: str) -> None:
-    code, _, err = signspot(*arguments)
-    assert code == 2
+def test_misuse_names_the_help_of_its_verb(signspot: Cli, arguments: tuple[str, ...], hint: str) -> None:
+    err = signspot.refused(*arguments)
     assert err.rstrip().endswith(hint)
 
 
-def test_bad_values_end_with_2_and_failures_with_1(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_bad_values_end_with_2_and_failures_with_1(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     assert signspot("synthetic", "make", tmp_path / "w", "--size", "large")[0] == 2
     assert signspot("convert", corner / "footage.pose", tmp_path / "a.docx")[0] == 2
     (tmp_path / "damaged.jsonl").write_text("no json")
@@ -128,23 +124,19 @@ def test_a_terminal_sees_a_bar() -> None:
     ],
 )
 def test_inputs_are_checked_before_any_work(
-    signspot: Call, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+    signspot: Cli, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
 ) -> None:
     monkeypatch.chdir(corner)
     monkeypatch.setattr("signspot.spotting.spotter.load", None)  # no encoder is loaded
-    code, out, err = signspot(*arguments.split())
-    assert (code, out) == (2, "")
-    assert "nowhere" in err
-    assert len(err.splitlines()) == 1
+    assert "nowhere" in signspot.mistake(*arguments.split())
     assert not (corner / "out").exists()
 
 
 def test_an_encoder_is_exported_as_model_hubs_want_it_and_taken_from_there(
-    signspot: Call, corner: Path, tmp_path: Path
+    signspot: Cli, corner: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "published"
-    code, out, err = signspot("models", corner / "encoder.safetensors", "--export", folder)
-    assert code == 0, err
+    out, _ = signspot.ok("models", corner / "encoder.safetensors", "--export", folder)
     assert out.startswith(f"{folder}: ")
     assert signspot("models", corner / "encoder.safetensors", "--export", folder)[0] == 1  # nothing is overwritten
     words = ("spot", corner / "footage.pose", corner / "signs", "--threshold", "0.5", "--json", "--no-cache")

@@ -67,10 +67,7 @@ def footage(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 def test_the_page_leads_from_raw_videos_to_a_recogniser(
-    signspot: Callable[..., tuple[int, str, str]],
-    footage: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    signspot: Callable[..., tuple[int, str, str]], footage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))

@@ -1,7 +1,6 @@
 """`signspot dictionary`, `convert`, `models`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pympi
@@ -11,61 +10,51 @@ from signspot.formats.formats import read_spottings, write
 from signspot.landmarks.landmarks import concatenate
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Spotting
+from tests.cli.conftest import Cli
 
-Call = Callable[..., tuple[int, str, str]]
 
-
-def test_build_then_info(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_build_then_info(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     encoder = ("--encoder", corner / "encoder.safetensors")
-    code, out, err = signspot("dictionary", "build", corner / "signs", tmp_path / "d", *encoder)
-    assert code == 0, err
+    out, err = signspot.ok("dictionary", "build", corner / "signs", tmp_path / "d", *encoder)
     assert out.strip() == "3 words, 3 exemplars"
     assert "embedded 3 of 3 exemplars" in err
     _, out, _ = signspot("dictionary", "info", tmp_path / "d")
     assert [line.split()[0] for line in out.splitlines()] == ["word", "apple", "friend", "name", "3"]
     _, out, _ = signspot("dictionary", "info", tmp_path / "d", "name", "--json")
-    assert [(one["id"], one["variant"]) for one in json.loads(out)["name"]] == [("name", "")]
-    code, _, err = signspot("dictionary", "info", tmp_path / "d", "nam")
-    assert code == 1
-    assert "Did you mean 'name'?" in err
+    assert [(exemplar["id"], exemplar["variant"]) for exemplar in json.loads(out)["name"]] == [("name", "")]
+    assert "Did you mean 'name'?" in signspot.refused("dictionary", "info", tmp_path / "d", "nam", ends=1)
 
 
-def test_unreadable_files_are_named_and_the_rest_goes_on(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_the_rest_goes_on(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     (tmp_path / "signs").mkdir()
     (tmp_path / "signs" / "apple.pose").write_bytes((corner / "signs" / "apple.pose").read_bytes())
     (tmp_path / "signs" / "broken.mp4").write_bytes(b"not a video")
-    code, out, err = signspot("dictionary", "info", tmp_path / "signs")
-    assert code == 0
+    out, err = signspot.ok("dictionary", "info", tmp_path / "signs")
     assert "1 word, 1 exemplar" in out
     assert "broken.mp4" in err
 
 
-def test_convert_between_formats(signspot: Call, tmp_path: Path) -> None:
+def test_convert_between_formats(signspot: Cli, tmp_path: Path) -> None:
     write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9, "apple_1")], tmp_path / "a.jsonl")
-    code, out, _ = signspot("convert", tmp_path / "a.jsonl", tmp_path / "a.eaf")
-    assert code == 0
+    out, _ = signspot.ok("convert", tmp_path / "a.jsonl", tmp_path / "a.eaf")
     assert out.strip().endswith("a.eaf: 1 spotting")
-    code, _, err = signspot("convert", tmp_path / "none.jsonl", tmp_path / "a.eaf")
-    assert code == 2
-    assert "none.jsonl" in err
+    assert "none.jsonl" in signspot.refused("convert", tmp_path / "none.jsonl", tmp_path / "a.eaf")
 
 
-def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(signspot: Call, tmp_path: Path) -> None:
+def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(signspot: Cli, tmp_path: Path) -> None:
     document = pympi.Elan.Eaf(author="a linguist")
     for tier, word in (("RH-IDgloss", "APPLE"), ("Free Translation", "I like apples.")):
         document.add_tier(tier)
         document.add_annotation(tier, 1000, 2000, word)
     document.to_file(str(tmp_path / "a.eaf"))
-    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv")
-    assert code == 0, err
+    _, err = signspot.ok("convert", tmp_path / "a.eaf", tmp_path / "a.csv")
     assert "read 'RH-IDgloss' (1); not read 'Free Translation' (1). Choose with --tier" in err
     assert [spotting.word for spotting in read_spottings(tmp_path / "a.csv")] == ["APPLE"]
-    code, _, err = signspot("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--tier", "Free Translation")
-    assert code == 0, err
+    signspot.ok("convert", tmp_path / "a.eaf", tmp_path / "a.csv", "--tier", "Free Translation")
     assert [spotting.word for spotting in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
 
 
-def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     signs = open_landmarks(corner / "footage.pose")
     half = len(signs) // 2
     switched = concatenate([signs[:half], signs.mirrored()[half:]])  # the signer changes hands
@@ -77,8 +66,7 @@ def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Call, corner:
     write(spottings, tmp_path / "a.csv")
 
     def tiers(*options: str) -> dict[str, int]:
-        code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", *options)
-        assert code == 0, err
+        signspot.ok("convert", tmp_path / "a.csv", tmp_path / "a.eaf", *options)
         assert read_spottings(tmp_path / "a.eaf") == read_spottings(tmp_path / "a.csv")
         return {tier.name: tier.annotations for tier in list_tiers(tmp_path / "a.eaf") if tier.is_read}
 
@@ -86,16 +74,17 @@ def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Call, corner:
     assert tiers("--tier-per", "word") == {"signspot: apple": 1, "signspot: pear": 1}
     assert tiers("--tier-per", "hand") == {"signspot: left hand": 1, "signspot: right hand": 1}
     (tmp_path / "footage.pose").unlink()
-    code, _, err = signspot("convert", tmp_path / "a.csv", tmp_path / "b.eaf", "--tier-per", "hand")
-    assert (code, "there is no file" in err) == (2, True)
+    assert "there is no file" in signspot.refused(
+        "convert", tmp_path / "a.csv", tmp_path / "b.eaf", "--tier-per", "hand"
+    )
 
 
 def test_a_document_from_another_machine_is_replaced_only_while_nobody_has_edited_it(
-    signspot: Call, tmp_path: Path
+    signspot: Cli, tmp_path: Path
 ) -> None:
     write([Spotting("apple", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.csv")
     write([Spotting("pear", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.eaf")  # no ledger knows it
-    assert signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf")[0] == 0
+    signspot.ok("convert", tmp_path / "a.csv", tmp_path / "a.eaf")
     write([Spotting("pear", "news.mp4", 1.0, 0.8, 1.2, 0.9)], tmp_path / "a.eaf")
     edited = (tmp_path / "a.eaf").read_text().replace(">pear<", ">plum<")
     (tmp_path / "a.eaf").write_text(edited)
@@ -105,17 +94,16 @@ def test_a_document_from_another_machine_is_replaced_only_while_nobody_has_edite
     assert (tmp_path / "a.eaf").read_text() == edited
 
 
-def test_convert_writes_one_document_per_video(signspot: Call, tmp_path: Path) -> None:
+def test_convert_writes_one_document_per_video(signspot: Cli, tmp_path: Path) -> None:
     spottings = [Spotting("apple", name, 1.0, 0.8, 1.2, 0.9) for name in ("mon/a.mp4", "tue/a.mp4")]
     write(spottings, tmp_path / "a.jsonl")
-    code, out, err = signspot("convert", tmp_path / "a.jsonl", tmp_path / "x.eaf")
-    assert code == 0, err
+    out, err = signspot.ok("convert", tmp_path / "a.jsonl", tmp_path / "x.eaf")
     assert "one file per video" in err
     assert "x-mon-a.eaf" in out
     assert read_spottings(tmp_path / "x-mon-a.eaf") + read_spottings(tmp_path / "x-tue-a.eaf") == spottings
 
 
-def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     """Find more like these: a linguist's glosses, converted to CSV, are exemplars cut out of the footage."""
     # The footage shows each word twice; a sign does not find itself where it was cut out.
     footage = tmp_path / "corpus" / "footage.pose"
@@ -127,20 +115,17 @@ def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Call, corner: Pat
     for word, start, end in (("APPLE", 400, 1400), ("NAME", 2000, 3000)):
         document.add_annotation("RH-IDgloss", start, end, word)
     document.to_file(str(footage.parent / "glosses.eaf"))
-    code, _, err = signspot("convert", footage.parent / "glosses.eaf", tmp_path / "more.csv")
-    assert code == 0, err
-    code, out, err = signspot("dictionary", "info", tmp_path / "more.csv")
-    assert code == 0, err
+    signspot.ok("convert", footage.parent / "glosses.eaf", tmp_path / "more.csv")
+    out, _ = signspot.ok("dictionary", "info", tmp_path / "more.csv")
     assert "2 words, 2 exemplars" in out
     encoder = ("--encoder", corner / "encoder.safetensors", "--json", "--top", "1", "--threshold", "0")
-    code, out, err = signspot("spot", footage, tmp_path / "more.csv", "APPLE", *encoder)
-    assert code == 0, err
+    out, _ = signspot.ok("spot", footage, tmp_path / "more.csv", "APPLE", *encoder)
     spotting = json.loads(out)
     assert spotting["word"] == "APPLE"
     assert spotting["start"] > 1.4
 
 
-def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_variants_are_shown(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     (tmp_path / "signs.csv").write_text(
         f"file,word,variant\n{corner / 'signs' / 'apple.pose'},apple,north\n"
         f"{corner / 'signs' / 'name.pose'},apple,south\n{corner / 'signs' / 'friend.pose'},friend,\n"
@@ -157,22 +142,19 @@ def test_variants_are_shown(signspot: Call, corner: Path, tmp_path: Path) -> Non
     _, out, _ = signspot("dictionary", "info", tmp_path / "signs.csv", "apple")
     assert [line.split()[2] for line in out.splitlines()[:3]] == ["variant", "north", "south"]
     _, out, _ = signspot("dictionary", "info", tmp_path / "signs.csv", "apple", "--json")
-    assert [one["variant"] for one in json.loads(out)["apple"]] == ["north", "south"]
+    assert [exemplar["variant"] for exemplar in json.loads(out)["apple"]] == ["north", "south"]
 
 
-def test_a_model_shows_its_card(signspot: Call, corner: Path) -> None:
-    code, out, _ = signspot("models", corner / "encoder.safetensors")
-    assert code == 0
+def test_a_model_shows_its_card(signspot: Cli, corner: Path) -> None:
+    out, _ = signspot.ok("models", corner / "encoder.safetensors")
     assert "{" not in out
     assert {("architecture", "landmark"), ("threshold", "0.7")} <= {tuple(line.split()) for line in out.splitlines()}
-    code, out, _ = signspot("models", corner / "encoder.safetensors", "--json")
+    out, _ = signspot.ok("models", corner / "encoder.safetensors", "--json")
     assert json.loads(out)[0]["architecture"] == "landmark"
-    code, _, err = signspot("models", "no-such-model")
-    assert code == 1
-    assert "no-such-model" in err
+    assert "no-such-model" in signspot.refused("models", "no-such-model", ends=1)
 
 
-def test_the_licence_of_weights_is_shown_once(signspot: Call, corner: Path) -> None:
+def test_the_licence_of_weights_is_shown_once(signspot: Cli, corner: Path) -> None:
     from signspot.models.encoder import log_licence
 
     line = "landmark: CC BY-NC-SA 4.0, see signspot models landmark"
@@ -180,22 +162,20 @@ def test_the_licence_of_weights_is_shown_once(signspot: Call, corner: Path) -> N
     assert line not in signspot("models", "landmark")[2]  # the card says it
     log_licence.cache_clear()
     spot = ("spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", "landmark")
-    code, out, err = signspot(*spot)
-    assert code == 0
+    out, err = signspot.ok(*spot)
     assert err.count(line) == 1
     assert line not in out
     assert line not in signspot(*spot)[2]
 
 
-def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Call, corner: Path, tmp_path: Path) -> None:
-    code, out, err = signspot("convert", corner / "signs", tmp_path / "mine.ecv")
-    assert code == 0, err
+def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+    out, _ = signspot.ok("convert", corner / "signs", tmp_path / "mine.ecv")
     assert out.strip() == f"{tmp_path / 'mine.ecv'}: 3 words"
     vocabulary = read_vocabulary(tmp_path / "mine.ecv")
     assert vocabulary.name == "mine"
     assert list(vocabulary.entries) == ["apple", "friend", "name"]
     write([Spotting("apple", "a.mp4", 1, 0.5, 1.5, 0.9)], tmp_path / "a.csv")
-    assert signspot("convert", tmp_path / "a.csv", tmp_path / "a.eaf", "--ecv", tmp_path / "mine.ecv")[0] == 0
+    signspot.ok("convert", tmp_path / "a.csv", tmp_path / "a.eaf", "--ecv", tmp_path / "mine.ecv")
     assert f'CVE_REF="{vocabulary.entries["apple"]}"' in (tmp_path / "a.eaf").read_text()
     assert [spotting.word for spotting in read_spottings(tmp_path / "a.eaf")] == ["apple"]
     before = vocabulary.entries["apple"]

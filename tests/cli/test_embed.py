@@ -1,6 +1,5 @@
 """`signspot embed` of a folder, in shards, again after it was stopped; of published features."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,29 +9,26 @@ from signspot.applications.archive_search import Shard, open_archive
 from signspot.embedding.tracks import read_track
 from signspot.errors import OptionsError
 from signspot.models.checkpoints import load_encoder
+from tests.cli.conftest import Cli
 
-Call = Callable[..., tuple[int, str, str]]
 
-
-def test_a_folder_is_embedded_in_shards_and_only_once(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_a_folder_is_embedded_in_shards_and_only_once(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     command = ("embed", corner, "--out", tmp_path / "archive", "--encoder", corner / "encoder.safetensors")
     for number in (1, 2):
-        code, out, err = signspot(*command, "--shard", f"{number}/2")
-        assert code == 0, err
+        out, _ = signspot.ok(*command, "--shard", f"{number}/2")
         assert "2 tracks made, 0 there already" in out
         assert "times as fast as it plays" in out
     assert len(open_archive(tmp_path / "archive").tracks) == 4
     assert read_track(tmp_path / "archive" / "footage.safetensors").embeddings.dtype == np.float16
     spoilt = tmp_path / "archive" / "signs" / "apple.safetensors"
     spoilt.write_bytes(spoilt.read_bytes()[:100])
-    code, out, _ = signspot(*command)
-    assert (code, "1 track made, 3 there already" in out) == (0, True)
-    code, out, _ = signspot(*command, "--stride", 2)  # another track
+    assert "1 track made, 3 there already" in signspot.ok(*command)[0]
+    out, _ = signspot.ok(*command, "--stride", 2)  # another track
     assert "4 tracks made" in out
 
 
 def test_a_video_that_cannot_be_read_is_named_and_the_others_are_embedded(
-    signspot: Call, corner: Path, tmp_path: Path
+    signspot: Cli, corner: Path, tmp_path: Path
 ) -> None:
     footage = tmp_path / "footage"
     footage.mkdir()
@@ -42,10 +38,9 @@ def test_a_video_that_cannot_be_read_is_named_and_the_others_are_embedded(
     assert (code, "1 track made" in out, "failed: a:" in err) == (3, True, True)
 
 
-def test_a_video_is_embedded_into_a_folder_of_tracks(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_a_video_is_embedded_into_a_folder_of_tracks(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     command = ("embed", corner / "footage.pose", "--out", tmp_path, "--encoder", corner / "encoder.safetensors")
-    code, _, err = signspot(*command)
-    assert code == 0, err
+    signspot.ok(*command)
     assert len(read_track(tmp_path / "footage.safetensors")) > 0
 
 
@@ -64,16 +59,14 @@ def test_shards_share_out_all_videos() -> None:
 
 
 def test_published_features_become_tracks_of_the_checkpoint_that_made_them(
-    signspot: Call, corner: Path, tmp_path: Path
+    signspot: Cli, corner: Path, tmp_path: Path
 ) -> None:
     encoder = load_encoder(corner / "encoder.safetensors")
     rows = np.random.default_rng(0).normal(size=(40, encoder.module.trunk.dimension)).astype(np.float32)
     np.save(tmp_path / "news.npy", rows)
     command = ("embed", tmp_path / "news.npy", "--out", tmp_path / "tracks", "--stride", 2)
-    code, _, err = signspot(*command)
-    assert (code, "--encoder" in err) == (2, True)
-    code, out, err = signspot(*command, "--encoder", corner / "encoder.safetensors")
-    assert code == 0, err
+    assert "--encoder" in signspot.refused(*command)
+    out, _ = signspot.ok(*command, "--encoder", corner / "encoder.safetensors")
     assert f"40 windows of {encoder.contract.frames} frames, stride 2" in out
     track = read_track(tmp_path / "tracks" / "news.safetensors")
     assert (track.encoder, track.grid.stride, len(track)) == (encoder.hash, 2, 40)

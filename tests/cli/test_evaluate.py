@@ -1,7 +1,6 @@
 """`signspot evaluate corpus`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ from signspot.corpus.corpus import open_corpus
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, save_recogniser
 from signspot_synthetic.corpus_plan import CorpusOptions
+from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.fixtures.signing import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +22,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_once(options, tmp_path_factory).folder
 
 
-def test_a_corpus_is_measured_as_a_table_and_as_json(
-    signspot: Call, corpus: Path, corner: Path, tmp_path: Path
-) -> None:
+def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Cli, corpus: Path, corner: Path, tmp_path: Path) -> None:
     encoder = ("--encoder", corner / "encoder.safetensors")
     common = ("evaluate", "corpus", corpus, *encoder, "--words")
-    code, out, err = signspot(*common, "all")
-    assert code == 0, err
+    out, _ = signspot.ok(*common, "all")
     assert [line.split("  ")[0] for line in out.splitlines()[1:]] == [
         "retrieval mAP",
         "retrieval R@5",
@@ -40,8 +36,7 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(
         "false alarms per hour and word",
         "IoU of spans",
     ]
-    code, out, err = signspot(*common, "all", "--json")
-    assert code == 0, err
+    out, _ = signspot.ok(*common, "all", "--json")
     result = json.loads(out)
     assert result["words"] == 12
     assert set(result["mean_average_precision"]) == {"value", "low", "high"}
@@ -49,18 +44,14 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(
 
 
 def test_recognisers_are_measured_beside_the_nearest_exemplar(
-    signspot: Call, corpus: Path, corner: Path, tmp_path: Path
+    signspot: Cli, corpus: Path, corner: Path, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
-    module, words = (
-        build("landmark", width=32, hand_width=16, part_width=8, last_width=32),
-        list(open_corpus(corpus).dictionary()),
-    )
+    module, words = build("landmark", **SMALL), list(open_corpus(corpus).dictionary())
     head = nn.Linear(module.trunk.dimension, len(words))
     weights = save_recogniser(Recogniser("small", tuple(words), module, head), tmp_path / "small.safetensors")
     encoder = ("--encoder", corner / "encoder.safetensors")
-    code, out, err = signspot("evaluate", "corpus", corpus, "--recogniser", weights, *encoder, "--json")
-    assert code == 0, err
+    out, _ = signspot.ok("evaluate", "corpus", corpus, "--recogniser", weights, *encoder, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["classifier"] for row in rows} > {"small"}
     assert signspot("evaluate", "corpus", corpus, "--recogniser", weights, "--words", "all")[0] == 2

@@ -1,7 +1,6 @@
 """`signspot identify`: by a dictionary, in a part of footage, and by a recogniser."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,23 +12,22 @@ from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, save_recogniser
 from signspot.spotting.spotter import load
 from signspot.types import Segment
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Cli
+from tests.fixtures.signing import SMALL
 
 
 @pytest.fixture
 def recogniser(tmp_path: Path) -> Path:
     torch.manual_seed(0)
-    module = build("landmark", width=32, hand_width=16, part_width=8, last_width=32)
+    module = build("landmark", **SMALL)
     head = nn.Linear(module.trunk.dimension, 3)
     return save_recogniser(Recogniser("small", ("apple", "friend", "name"), module, head), tmp_path / "r.safetensors")
 
 
-def test_a_sign_in_footage_is_looked_up(signspot: Call, corner: Path) -> None:
+def test_a_sign_in_footage_is_looked_up(signspot: Cli, corner: Path) -> None:
     encoder, footage = corner / "encoder.safetensors", corner / "footage.pose"
     part = ("--from", "1.0", "--to", "2.0")
-    code, out, err = signspot("identify", footage, corner / "signs", *part, "--json", "--encoder", encoder)
-    assert code == 0, err
+    out, _ = signspot.ok("identify", footage, corner / "signs", *part, "--json", "--encoder", encoder)
     spotter = load(encoder)
     gallery = spotter.gallery(open_dictionary(corner / "signs"))
     matches = spotter.identify(footage, gallery, segment=Segment(1.0, 2.0))
@@ -37,10 +35,9 @@ def test_a_sign_in_footage_is_looked_up(signspot: Call, corner: Path) -> None:
     assert matches != spotter.identify(footage, gallery)
 
 
-def test_a_recogniser_says_which_of_its_words_a_clip_shows(signspot: Call, corner: Path, recogniser: Path) -> None:
+def test_a_recogniser_says_which_of_its_words_a_clip_shows(signspot: Cli, corner: Path, recogniser: Path) -> None:
     command = ("identify", corner / "signs" / "apple.pose", recogniser, "--json")
-    code, out, err = signspot(*command)
-    assert code == 0, err
+    out, _ = signspot.ok(*command)
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["word"] for row in rows} == {"apple", "friend", "name"}
     assert sum(row["probability"] for row in rows) == pytest.approx(1, abs=1e-5)
@@ -53,8 +50,7 @@ def test_a_recogniser_says_which_of_its_words_a_clip_shows(signspot: Call, corne
     "more", [("--plot", "a.png"), ("--encoder", "warping"), ("--from", "1")], ids=lambda pair: pair[0]
 )
 def test_what_a_recogniser_has_not_is_refused(
-    signspot: Call, corner: Path, recogniser: Path, more: tuple[str, str]
+    signspot: Cli, corner: Path, recogniser: Path, more: tuple[str, str]
 ) -> None:
-    code, _, err = signspot("identify", corner / "signs" / "apple.pose", recogniser, *more)
-    assert code == 2
+    err = signspot.refused("identify", corner / "signs" / "apple.pose", recogniser, *more)
     assert more[0] in err

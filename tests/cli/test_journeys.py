@@ -9,7 +9,6 @@ accuracy on people.
 """
 
 import json
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
@@ -23,13 +22,9 @@ from signspot.landmarks.pose_file import write_landmarks
 from signspot.types import Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter, write_video
-from signspot_synthetic.body.motion import continuous, isolated
-from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
-from signspot_synthetic.observation import project
-from signspot_synthetic.random_streams import named_rng
+from tests.cli.conftest import Cli
+from tests.fixtures.signing import exemplar_of, footage_of, lexicon_of
 
-Call = Callable[..., tuple[int, str, str]]
 Signs = list[tuple[str, Segment]]
 WORDS = ("apple", "friend", "name", "house")
 WARPING = ("--encoder", "warping")
@@ -39,16 +34,14 @@ WARPING = ("--encoder", "warping")
 def footage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Signs]]:
     """`monday.pose` and `tuesday.pose`, each with four signs twice, and `signs/` by another signer; where signs are."""
     folder = tmp_path_factory.mktemp("footage")
-    lexicon = make_lexicon(LexiconOptions(words=WORDS, seed=3, variant_shares=(1.0,)))
-    signer, model = make_signer("one", 1, Role.TEST, left_share=0), make_signer("two", 1, Role.DICTIONARY, left_share=0)
+    lexicon = lexicon_of(*WORDS)
     truth = {}
     for day in ("monday", "tuesday"):
-        motion, segments = continuous([lexicon[word].variants[0] for word in WORDS * 2], signer, named_rng(1, day))
-        write_landmarks(project(motion, signer.camera), folder / f"{day}.pose")
+        landmarks, segments = footage_of(lexicon, WORDS * 2, day)
+        write_landmarks(landmarks, folder / f"{day}.pose")
         truth[day] = list(zip(WORDS * 2, segments, strict=True))
     for word in WORDS:
-        motion, _ = isolated(lexicon[word].variants[0], model, named_rng(1, word))
-        write_landmarks(project(motion, model.camera), folder / "signs" / f"{word}.pose")
+        write_landmarks(exemplar_of(lexicon, word), folder / "signs" / f"{word}.pose")
     return folder, truth
 
 
@@ -67,7 +60,7 @@ def json_lines(out: str) -> list[dict[str, object]]:
 
 
 def test_a_linguist_finds_more_like_their_glosses_and_corrects_them_in_elan(
-    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
 ) -> None:
     folder, truth = footage
     document = pympi.Elan.Eaf(author="a linguist")
@@ -76,12 +69,10 @@ def test_a_linguist_finds_more_like_their_glosses_and_corrects_them_in_elan(
     for word, segment in truth["monday"]:
         document.add_annotation("RH-gloss", int(segment.start * 1000), int(segment.end * 1000), word)
     document.to_file(str(tmp_path / "monday.eaf"))
-    code, out, err = signspot("dictionary", "build", tmp_path / "monday.eaf", tmp_path / "glosses", *WARPING)
-    assert code == 0, err
+    out, _ = signspot.ok("dictionary", "build", tmp_path / "monday.eaf", tmp_path / "glosses", *WARPING)
     assert "8 exemplars" in out
     search = ("spot", folder / "tuesday.pose", tmp_path / "glosses", *WARPING)
-    code, out, err = signspot(*search, "--out", tmp_path / "found.eaf", "--json")
-    assert code == 0, err
+    out, _ = signspot.ok(*search, "--out", tmp_path / "found.eaf", "--json")
     spottings = json_lines(out)
     assert len(spottings) >= 4
     assert sum(right(spottings, truth["tuesday"])) >= 0.7 * len(spottings)
@@ -89,19 +80,17 @@ def test_a_linguist_finds_more_like_their_glosses_and_corrects_them_in_elan(
     start, end, _ = corrected.get_annotation_data_for_tier("signspot")[0][:3]
     corrected.remove_annotation("signspot", (start + end) // 2)
     corrected.to_file(str(tmp_path / "found.eaf"))
-    code, out, err = signspot("convert", tmp_path / "found.eaf", tmp_path / "found.csv")
-    assert code == 0, err
+    signspot.ok("convert", tmp_path / "found.eaf", tmp_path / "found.csv")
     assert len(read_spottings(tmp_path / "found.csv")) == len(spottings) - 1
-    code, _, err = signspot(*search, "--out", tmp_path / "found.eaf")
+    code, _, _ = signspot(*search, "--out", tmp_path / "found.eaf")
     assert code != 0, "what a person has edited is not written over"
-    code, out, err = signspot(*search, "--confirmed", tmp_path / "found.csv", "--json")
-    assert code == 0, err
+    out, _ = signspot.ok(*search, "--confirmed", tmp_path / "found.csv", "--json")
     assert {spotting["word"] for spotting in json_lines(out)} <= set(WORDS)
 
 
 @pytest.mark.long
 def test_a_dataset_builder_labels_subtitled_footage_and_goes_on_with_new_videos(
-    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
 ) -> None:
     folder, truth = footage
     corpus = tmp_path / "corpus"
@@ -115,80 +104,65 @@ def test_a_dataset_builder_labels_subtitled_footage_and_goes_on_with_new_videos(
 
     add("monday")
     run = ("annotate", corpus, "--dictionary", folder / "signs", "--out", tmp_path / "run", *WARPING)
-    code, out, err = signspot(*run, "--export", tmp_path / "labels.csv", "--labels", tmp_path / "labels.jsonl")
-    assert code == 0, err
+    out, _ = signspot.ok(*run, "--export", tmp_path / "labels.csv", "--labels", tmp_path / "labels.jsonl")
     assert "1 annotated, 0 unchanged" in out
     labels = read_spottings(tmp_path / "labels.csv")
     assert {label.word for label in labels} <= {"apple", "friend", "house"}, "words of the subtitles alone"
     assert len(labels) == len((tmp_path / "labels.jsonl").read_text().splitlines()) > 0
     add("tuesday")
-    code, out, err = signspot(*run)
-    assert code == 0, err
+    out, _ = signspot.ok(*run)
     assert "1 annotated, 1 unchanged" in out
-    code, out, err = signspot("annotate-report", tmp_path / "run", "--out", tmp_path / "report", "--json")
-    assert code == 0, err
+    out, _ = signspot.ok("annotate-report", tmp_path / "run", "--out", tmp_path / "report", "--json")
     assert json.loads(out)["tables"]
 
 
 def test_an_archive_finds_in_all_videos_what_spot_finds_in_each(
-    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
 ) -> None:
     folder, truth = footage
     videos = {day: folder / f"{day}.pose" for day in truth}
     added = [argument for video in videos.values() for argument in ("--add", video)]
-    code, _, err = signspot("search", tmp_path / "archive", *added, *WARPING)
-    assert code == 0, err
+    signspot.ok("search", tmp_path / "archive", *added, *WARPING)
     words = ("apple", "name", "--dictionary", folder / "signs")
     page = tmp_path / "found.html"
-    code, out, err = signspot("search", tmp_path / "archive", *words, *WARPING, "--html", page, "--json")
-    assert code == 0, err
+    out, _ = signspot.ok("search", tmp_path / "archive", *words, *WARPING, "--html", page, "--json")
     by_archive = {(s["video"], s["word"], round(float(str(s["time"])), 1)) for s in json_lines(out)}
     by_spot = set()
     for video in videos.values():
-        code, out, err = signspot("spot", video, *words, *WARPING, "--json")
-        assert code == 0, err
+        out, _ = signspot.ok("spot", video, *words, *WARPING, "--json")
         by_spot |= {(s["video"], s["word"], round(float(str(s["time"])), 1)) for s in json_lines(out)}
     assert by_archive == by_spot != set()
     assert page.read_text().count("<figure>") == len(by_spot)
-    code, out, err = signspot(
-        "search", tmp_path / "archive", "--clip", folder / "signs" / "name.pose", *WARPING, "--json"
-    )
-    assert code == 0, err
+    out, _ = signspot.ok("search", tmp_path / "archive", "--clip", folder / "signs" / "name.pose", *WARPING, "--json")
     assert json_lines(out)
 
 
 def test_a_learner_asks_which_word_a_sign_is_and_whether_theirs_was_right(
-    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
 ) -> None:
     folder, _ = footage
     clip = folder / "signs" / "name.pose"
-    code, out, err = signspot("identify", clip, folder / "signs", *WARPING, "--json")
-    assert code == 0, err
+    out, _ = signspot.ok("identify", clip, folder / "signs", *WARPING, "--json")
     assert json_lines(out)[0]["word"] == "name"
     few = tmp_path / "few"
     few.mkdir()
     for word in ("apple", "friend", "house"):
         (few / f"{word}.pose").write_bytes((folder / "signs" / f"{word}.pose").read_bytes())
-    code, out, err = signspot("identify", clip, few, *WARPING, "--json")
-    assert code == 0, err
+    out, err = signspot.ok("identify", clip, few, *WARPING, "--json")
     assert json_lines(out)[0]["known"] is False
     assert "not in this dictionary" in err
-    code, out, err = signspot("feedback", clip, "name", folder / "signs", *WARPING, "--json")
-    assert code == 0, err
-    code, _, err = signspot("feedback", clip, "nam", folder / "signs", *WARPING)
-    assert code == 1
-    assert "Did you mean 'name'?" in err
+    signspot.ok("feedback", clip, "name", folder / "signs", *WARPING, "--json")
+    assert "Did you mean 'name'?" in signspot.refused("feedback", clip, "nam", folder / "signs", *WARPING, ends=1)
 
 
 def test_a_device_builder_enrols_a_sign_and_reads_its_events(
-    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
 ) -> None:
     folder, truth = footage
     recording = tmp_path / "apple.pose"
     recording.write_bytes((folder / "signs" / "apple.pose").read_bytes())
     wake = ("wake", folder / "monday.pose", "--sign", recording, "--threshold", 0.6, *WARPING)
-    code, out, err = signspot(*wake)
-    assert code == 0, err
+    out, _ = signspot.ok(*wake)
     events = json_lines(out)
     assert {event["word"] for event in events} == {"apple"}
     assert all(float(str(e["start_seconds"])) < float(str(e["end_seconds"])) for e in events)
@@ -198,9 +172,7 @@ def test_a_device_builder_enrols_a_sign_and_reads_its_events(
         for word, segment in truth["monday"]
         if word == "apple"
     )
-    code, _, err = signspot("wake", tmp_path / "gone.mp4", "--sign", recording)
-    assert code == 2
-    assert "gone.mp4" in err
+    assert "gone.mp4" in signspot.refused("wake", tmp_path / "gone.mp4", "--sign", recording)
 
 
 def test_a_signer_gives_signs_says_what_for_and_takes_them_back(
@@ -268,12 +240,11 @@ def test_a_researcher_makes_a_corpus_trains_on_it_and_measures_beside_what_learn
 
 
 def test_recordings_that_come_to_nothing_leave_nothing(
-    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_video(tmp_path / "camera.mp4", (np.zeros((32, 32, 3), np.uint8) for _ in range(30)), 25.0)
     monkeypatch.setattr("sys.stdin", StringIO("apple\napple\nfriend\n\n"))  # one word for two signs is asked again
-    code, _, err = signspot("demo", "--camera", tmp_path / "camera.mp4", "--out", tmp_path / "mine")
-    assert code == 1
+    err = signspot.refused("demo", "--camera", tmp_path / "camera.mp4", "--out", tmp_path / "mine", ends=1)
     assert "the camera stopped" in err
     assert not (tmp_path / "mine").exists()
     assert signspot("demo", "--camera", "camera:99", "--out", tmp_path / "mine")[0] == 1
@@ -283,11 +254,11 @@ def test_recordings_that_come_to_nothing_leave_nothing(
 
 @pytest.mark.long
 def test_a_newcomer_records_two_signs_and_finds_them_in_a_sentence(
-    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rendered signer in place of the camera."""
     demo = tmp_path / "demo"
-    assert signspot("demo", "--out", demo)[0] == 0
+    signspot.ok("demo", "--out", demo)
     takes = [demo / "dictionary" / word / f"{word}_{n}.mp4" for word in ("apple", "friend") for n in (1, 2)]
     with VideoWriter(tmp_path / "camera.mp4", 25.0) as writer:
         for path, seconds in (*((take, 3.0) for take in takes), (demo / "sentence.mp4", 11.0)):
@@ -296,8 +267,7 @@ def test_a_newcomer_records_two_signs_and_finds_them_in_a_sentence(
             for image in (*images, *[images[-1]] * (round(25 * seconds) - len(images))):
                 writer.add(image)
     monkeypatch.setattr("sys.stdin", StringIO("\n".join(["apple", "friend", *[""] * 5, "y", ""])))
-    code, out, err = signspot("demo", "--camera", tmp_path / "camera.mp4", "--out", tmp_path / "mine")
-    assert code == 0, err
+    out, _ = signspot.ok("demo", "--camera", tmp_path / "camera.mp4", "--out", tmp_path / "mine")
     assert "spotting" in out
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {
         *("dictionary", "sentence.mp4", "report.html", "spottings.eaf")

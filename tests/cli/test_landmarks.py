@@ -1,7 +1,6 @@
 """`signspot embed --landmarks`: real MediaPipe on real files."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,22 +8,14 @@ import pytest
 
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.video.writer import write_video
-from signspot_synthetic.body.motion import isolated
-from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
-from signspot_synthetic.observation import project
-from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render_video
+from tests.cli.conftest import Cli
+from tests.fixtures.signing import sign_to_film
 
-Call = Callable[..., tuple[int, str, str]]
 
-
-def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Call, tmp_path: Path) -> None:
-    lexicon = make_lexicon(LexiconOptions(words=("apple",), seed=3, variant_shares=(1.0,)))
-    signer = make_signer("one", 1, Role.DICTIONARY, left_share=0, webcam_share=0)
-    motion, _ = isolated(lexicon["apple"].variants[0], signer, named_rng(1, "apple"))
-    exact = project(motion, signer.camera, (256, 256))[:30]
+def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Cli, tmp_path: Path) -> None:
+    exact = sign_to_film()[:30]
     render_video(exact, make_appearance(2), tmp_path / "signer.mp4")
     (tmp_path / "broken.mp4").write_bytes(b"no video")
     videos = (tmp_path / "signer.mp4", tmp_path / "broken.mp4")
@@ -39,10 +30,9 @@ def test_a_filmed_signer_is_seen_and_a_broken_file_named(signspot: Call, tmp_pat
     assert np.abs(shoulders - exact.body[:, [11, 12], 0].mean(axis=0)).max() < 0.06
 
 
-def test_nobody_in_view_gives_landmarks_of_nobody(signspot: Call, tmp_path: Path) -> None:
+def test_nobody_in_view_gives_landmarks_of_nobody(signspot: Cli, tmp_path: Path) -> None:
     write_video(tmp_path / "grey.mp4", (np.full((64, 64, 3), 90, np.uint8) for _ in range(5)), 25)
-    code, _, _ = signspot("embed", "--landmarks", tmp_path / "grey.mp4", "--out", tmp_path)
-    assert code == 0
+    signspot.ok("embed", "--landmarks", tmp_path / "grey.mp4", "--out", tmp_path)
     assert np.isnan(open_landmarks(tmp_path / "grey.pose").body[..., 0]).all()
 
 
@@ -51,11 +41,10 @@ def grey(path: Path, frames: int = 5) -> Path:
     return write_video(path, (np.full((64, 64, 3), 90, np.uint8) for _ in range(frames)), 25)
 
 
-def test_folders_equal_names_and_going_on(signspot: Call, tmp_path: Path) -> None:
+def test_folders_equal_names_and_going_on(signspot: Cli, tmp_path: Path) -> None:
     videos = [grey(tmp_path / "footage" / day / "a.mp4", frames) for day, frames in (("mon", 4), ("tue", 6))]
     poses = tmp_path / "poses"
-    code, out, _ = signspot("embed", "--landmarks", tmp_path / "footage", "--out", poses)
-    assert code == 0
+    out, _ = signspot.ok("embed", "--landmarks", tmp_path / "footage", "--out", poses)
     assert len(out.splitlines()) == 2
     assert [len(open_landmarks(poses / day / "a.pose")) for day in ("mon", "tue")] == [4, 6]
     written = (poses / "mon" / "a.pose").stat().st_mtime_ns
@@ -74,14 +63,14 @@ def test_folders_equal_names_and_going_on(signspot: Call, tmp_path: Path) -> Non
     assert len(open_landmarks(poses / "mon" / "a.pose")) == 8
 
 
-def test_a_folder_without_videos_is_told(signspot: Call, tmp_path: Path) -> None:
+def test_a_folder_without_videos_is_told(signspot: Cli, tmp_path: Path) -> None:
     code, _, err = signspot("embed", "--landmarks", tmp_path)
     assert code != 0
     assert f"there is no video in the folder {tmp_path}" in err
 
 
 def test_frames_and_time_left_are_told_when_piped(
-    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signspot.cli.console._FIRST_LINE", 0.0)
     monkeypatch.setattr("signspot.cli.console._NEXT_LINE", 0.0)
@@ -92,12 +81,12 @@ def test_frames_and_time_left_are_told_when_piped(
 
 @pytest.mark.usefixtures("openvino_networks")
 def test_the_estimator_is_an_option_and_part_of_the_cache_key(
-    signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     video = grey(tmp_path / "a.mp4")
-    assert signspot("embed", "--landmarks", video, "--out", tmp_path / "one")[0] == 0
-    assert signspot("embed", "--landmarks", video, "--out", tmp_path / "two", "--estimator", "openvino")[0] == 0
+    signspot.ok("embed", "--landmarks", video, "--out", tmp_path / "one")
+    signspot.ok("embed", "--landmarks", video, "--out", tmp_path / "two", "--estimator", "openvino")
     assert len(list((tmp_path / "cache" / "landmarks").rglob("*.pose"))) == 2
     assert "SIGNSPOT_ESTIMATOR" not in os.environ  # the choice ends with the verb
     code, _, err = signspot("embed", "--landmarks", video, "--out", tmp_path, "--estimator", "openpose")
@@ -105,16 +94,14 @@ def test_the_estimator_is_an_option_and_part_of_the_cache_key(
     assert "no estimator 'openpose'. There are: mediapipe, mediapipe-lips, openvino" in err
 
 
-def test_the_cache_is_told_and_emptied(signspot: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_told_and_emptied(signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "3 GiB")
     signspot("embed", "--landmarks", grey(tmp_path / "a.mp4"), "--out", tmp_path / "poses")
-    code, out, _ = signspot("cache")
-    assert code == 0
+    out, _ = signspot.ok("cache")
     assert f"{tmp_path / 'cache'} (at most 3.0 GiB of landmarks, and as much of tracks)" in out
     assert any(line.split()[:2] == ["landmarks", "1"] for line in out.splitlines())
-    code, out, _ = signspot("cache", "--clear", "landmarks")
-    assert code == 0
+    out, _ = signspot.ok("cache", "--clear", "landmarks")
     assert "removed 1 file of landmarks" in out
     assert not list((tmp_path / "cache").rglob("*.pose"))
     assert (tmp_path / "poses" / "a.pose").is_file()

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,32 +11,27 @@ import pytest
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.models.checkpoints import load_encoder
 from signspot_synthetic.corpus_plan import CorpusOptions
+from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
 
-Call = Callable[..., tuple[int, str, str]]
 
-
-def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     for suffix in (".safetensors", ".json"):
         shutil.copy((corner / "encoder").with_suffix(suffix), tmp_path)
     weights, footage = tmp_path / "encoder.safetensors", ("--footage", corner / "footage.pose")
     words = ("--dictionary", corner / "signs")
-    code, out, err = signspot("calibrate", weights, *footage, *words, "--rate", "2000")
-    assert code == 0, err
+    out, _ = signspot.ok("calibrate", weights, *footage, *words, "--rate", "2000")
     threshold = float(out.split("default threshold:")[1])
     assert load_encoder(weights).contract.threshold == threshold
     assert 0.5 <= threshold <= 1
-    code, _, err = signspot("calibrate", weights, *footage, *words, "--rate", "0.1")
-    assert code == 2
-    assert "got 0.1" in err
+    assert "got 0.1" in signspot.refused("calibrate", weights, *footage, *words, "--rate", "0.1")
     (tmp_path / "videos").mkdir()
     shutil.copy(corner / "footage.pose", tmp_path / "videos")
-    code, again, err = signspot("calibrate", weights, "--footage", tmp_path / "videos", *words, "--rate", "2000")
-    assert code == 0, err
+    again, _ = signspot.ok("calibrate", weights, "--footage", tmp_path / "videos", *words, "--rate", "2000")
     assert again == out
 
 
-def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_exemplars_of_little_use_are_named(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     shutil.copytree(corner / "signs", tmp_path / "signs")
     landmarks = open_landmarks(corner / "signs" / "apple.pose")
     body = landmarks.body.copy()
@@ -46,8 +40,7 @@ def test_exemplars_of_little_use_are_named(signspot: Call, corner: Path, tmp_pat
     no_hand = np.full_like(landmarks.left_hand, np.nan)
     hand = np.repeat(body[:, 16:17, :3], no_hand.shape[1], axis=1)
     write_landmarks(replace(landmarks, body=body, left_hand=no_hand, right_hand=hand), tmp_path / "signs" / "lazy.pose")
-    code, out, err = signspot("dictionary", "info", tmp_path / "signs", "--check")
-    assert code == 0, err
+    out, err = signspot.ok("dictionary", "info", tmp_path / "signs", "--check")
     assert "exemplar 'lazy' of 'lazy' matches rest: it gets a penalty" in err
     assert "'apple' matches" not in err
     assert "lazy" in out
@@ -61,20 +54,17 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_once(options, tmp_path_factory).folder
 
 
-def test_streams_of_a_corpus_are_measured(signspot: Call, small_corpus: Path, corner: Path) -> None:
+def test_streams_of_a_corpus_are_measured(signspot: Cli, small_corpus: Path, corner: Path) -> None:
     command = ("evaluate", "streams", small_corpus, "--encoder", "warping")
-    code, out, err = signspot(*command, "--json")
-    assert code == 0, err
+    out, _ = signspot.ok(*command, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["exemplars"] for row in rows][:1] == [1]
     assert rows[0]["place"] == small_corpus.name
     assert rows[0]["signs"] > 3
     assert 0 <= rows[0]["mean_average_precision"] <= 1
     assert [alarms[0] for alarms in rows[0]["alarms"]] == [1.0, 10.0, 60.0]
-    code, out, err = signspot(*command, "--words", "2")
-    assert code == 0, err
+    out, _ = signspot.ok(*command, "--words", "2")
     assert "boundary" in out.splitlines()[0]
     assert len(out.splitlines()) >= 2
-    code, _, err = signspot("evaluate", "streams", small_corpus, "--filmed")
-    assert code == 2
+    err = signspot.refused("evaluate", "streams", small_corpus, "--filmed")
     assert "train-0001" in err

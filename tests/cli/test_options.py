@@ -1,6 +1,5 @@
 """Options that are derived from a dataclass, and the help that fits on one screen."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -9,8 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from signspot.cli.options import Fields, derive_options
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Cli
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ def test_a_command_may_take_some_of_the_fields() -> None:
     assert run("a.mp4", "--no-mirror", fields=Fields.of("top"))[0] == 2
 
 
-def test_help_fits_on_one_screen_and_begins_with_what_newcomers_need(signspot: Call) -> None:
+def test_help_fits_on_one_screen_and_begins_with_what_newcomers_need(signspot: Cli) -> None:
     lines = signspot("--help")[1].splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80

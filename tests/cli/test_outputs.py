@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 
 from signspot.formats.formats import read_spottings
 from signspot.video.writer import write_video
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Cli
 
 
 @pytest.fixture
@@ -66,7 +64,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("wake footage.pose --sign footage.pose --plot target.png", "--force"),
     ],
 )
-def test_files_that_would_be_lost_stay(signspot: Call, desk: Path, command: str, reason: str) -> None:
+def test_files_that_would_be_lost_stay(signspot: Cli, desk: Path, command: str, reason: str) -> None:
     for name in (
         *("notes.vtt", "other.safetensors", "target.png", "labels.jsonl", "built/dictionary.json"),
         *("a/x.mp4", "a/x.pose", "a/x.vtt", "run/run.sqlite"),
@@ -81,18 +79,16 @@ def test_files_that_would_be_lost_stay(signspot: Call, desk: Path, command: str,
     before = contents(desk)
     verb, *words = command.split()
     encoder = ("--encoder", "encoder.safetensors") if verb in {"spot", "embed"} and "--landmarks" not in words else ()
-    code, _, err = signspot(verb, *words, *encoder)
-    assert code == 2, err
-    assert reason in err
+    assert reason in signspot.refused(verb, *words, *encoder)
     assert contents(desk) == before
 
 
-def spot(signspot: Call, *arguments: object) -> tuple[int, str, str]:
+def spot(signspot: Cli, *arguments: object) -> tuple[int, str, str]:
     options = ("--encoder", "encoder.safetensors", "--threshold", "0.5")
     return signspot("spot", "footage.pose", "signs", "apple", *options, *arguments)
 
 
-def test_an_edited_elan_file_is_kept_or_backed_up(signspot: Call, desk: Path) -> None:
+def test_an_edited_elan_file_is_kept_or_backed_up(signspot: Cli, desk: Path) -> None:
     (desk / "signs" / "w.mp4").unlink()
     assert spot(signspot, "--out", "a.eaf")[0] == 0
     assert spot(signspot, "--out", "a.eaf")[0] == 0, "what signspot wrote, it may write again"
@@ -107,14 +103,13 @@ def test_an_edited_elan_file_is_kept_or_backed_up(signspot: Call, desk: Path) ->
     assert {spotting.word for spotting in read_spottings(desk / "a.eaf")} == {"apple"}
 
 
-def test_pictures_of_videos_with_equal_names_are_kept_apart(signspot: Call, desk: Path) -> None:
+def test_pictures_of_videos_with_equal_names_are_kept_apart(signspot: Cli, desk: Path) -> None:
     (desk / "signs" / "w.mp4").unlink()
     for day in ("mon", "tue"):
         (desk / day).mkdir()
         shutil.copy(desk / "footage.pose", desk / day / "a.pose")
     options = ("--encoder", "encoder.safetensors", "--threshold", "0.5", "--plot", "p.png")
-    code, _, err = signspot("spot", "mon", "tue", "signs", "apple", *options)
-    assert code == 0, err
+    signspot.ok("spot", "mon", "tue", "signs", "apple", *options)
     assert sorted(path.name for path in desk.glob("*.png")) == ["p-mon-a.png", "p-tue-a.png"]
 
 
@@ -122,7 +117,7 @@ SUFFIXES = (".csv", ".jsonl", ".parquet", ".vtt", ".eaf", ".via.json", ".bobsl.j
 
 
 @pytest.mark.parametrize("verb", ["spot", "embed"])
-def test_the_same_command_twice_gives_the_same_bytes(signspot: Call, corner: Path, tmp_path: Path, verb: str) -> None:
+def test_the_same_command_twice_gives_the_same_bytes(signspot: Cli, corner: Path, tmp_path: Path, verb: str) -> None:
     before = os.umask(0o027)
     try:
         for turn in ("one", "two"):
@@ -134,8 +129,7 @@ def test_the_same_command_twice_gives_the_same_bytes(signspot: Call, corner: Pat
                 "embed": ("--out", out / "x.safetensors"),
             }
             encoder = ("--encoder", corner / "encoder.safetensors")
-            code, _, err = signspot(verb, corner / "footage.pose", *more[verb], *encoder)
-            assert code == 0, err
+            signspot.ok(verb, corner / "footage.pose", *more[verb], *encoder)
     finally:
         os.umask(before)
     one, two = ({path.name: path for path in (tmp_path / turn).iterdir()} for turn in ("one", "two"))

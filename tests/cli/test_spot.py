@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,14 @@ from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.types import Segment
+from tests.cli.conftest import Cli
 
-Call = Callable[..., tuple[int, str, str]]
 
-
-def test_spot_prints_a_table_and_writes_what_was_asked_for(signspot: Call, corner: Path, tmp_path: Path) -> None:
-    code, out, err = signspot(
+def test_spot_prints_a_table_and_writes_what_was_asked_for(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+    out, err = signspot.ok(
         "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
         "--threshold", "0.5", "--out", tmp_path / "a.eaf", "--out", tmp_path / "a.csv", "--plot", tmp_path / "a.png",
     )  # fmt: skip
-    assert code == 0, err
     header, first, *_ = out.splitlines()
     assert header.split()[:2] == ["time", "s"]
     assert "apple" in first
@@ -35,7 +32,7 @@ def test_spot_prints_a_table_and_writes_what_was_asked_for(signspot: Call, corne
 
 
 def test_a_video_is_embedded_once_whatever_is_drawn_of_it(
-    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from signspot.embedding.windows import embed
 
@@ -46,16 +43,15 @@ def test_a_video_is_embedded_once_whatever_is_drawn_of_it(
         return embed(encoder, source, *more)
 
     monkeypatch.setattr("signspot.embedding.windows.embed", counted)
-    code, _, err = signspot(
+    signspot.ok(
         "spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
         "--threshold", "0.5", "--no-cache", "--refine", "--plot", tmp_path / "a.png", "--html", tmp_path / "a.html",
     )  # fmt: skip
-    assert code == 0, err
     assert len(embedded) == 1
 
 
 def test_confirmed_spottings_are_further_exemplars_but_refused_ones_are_not(
-    signspot: Call, corner: Path, tmp_path: Path
+    signspot: Cli, corner: Path, tmp_path: Path
 ) -> None:
     """In another video a sign is found by one that a person confirmed; in its own video that does not find itself."""
     table, other = tmp_path / "checked.csv", tmp_path / "other.pose"
@@ -68,11 +64,10 @@ def test_confirmed_spottings_are_further_exemplars_but_refused_ones_are_not(
             video=corner / "footage.pose", decision=decision
         )
         table.write_text(text, encoding="utf-8")
-        code, out, err = signspot(
+        out, _ = signspot.ok(
             "spot", video, corner / "signs", "apple", "--encoder", corner / "encoder.safetensors",
             "--threshold", "0", "--confirmed", table, "--json",
         )  # fmt: skip
-        assert code == 0, err
         hits: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
         return max(hits, key=lambda hit: hit["score"])
 
@@ -81,11 +76,10 @@ def test_confirmed_spottings_are_further_exemplars_but_refused_ones_are_not(
     assert best(corner / "footage.pose", "yes")["exemplar"] != "footage@1.10"
     table.write_text("word,video,time,start,end,score\napple,gone.pose,1.5,1.1,1.9,0.9\n", encoding="utf-8")
     arguments = ("spot", corner / "footage.pose", corner / "signs", "--confirmed", table)
-    code, _, err = signspot(*arguments, "--encoder", corner / "encoder.safetensors")
-    assert (code, "gone.pose" in err) == (2, True)
+    assert "gone.pose" in signspot.refused(*arguments, "--encoder", corner / "encoder.safetensors")
 
 
-def test_json_lines_are_for_machines(signspot: Call, corner: Path) -> None:
+def test_json_lines_are_for_machines(signspot: Cli, corner: Path) -> None:
     arguments = (
         "spot",
         corner / "footage.pose",
@@ -103,10 +97,9 @@ def test_json_lines_are_for_machines(signspot: Call, corner: Path) -> None:
     assert all(row["mouthed"] is None or 0.5 <= row["mouthed"] <= 1 for row in map(json.loads, out.splitlines()))
 
 
-def test_a_track_takes_the_place_of_the_video(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_a_track_takes_the_place_of_the_video(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     encoder = ("--encoder", corner / "encoder.safetensors")
-    code, out, _ = signspot("embed", corner / "footage.pose", "--out", tmp_path / "t.safetensors", *encoder)
-    assert code == 0
+    out, _ = signspot.ok("embed", corner / "footage.pose", "--out", tmp_path / "t.safetensors", *encoder)
     assert "windows of" in out
     arguments = (corner / "signs", *encoder, "--json", "--threshold", "0.5")
     by_track = signspot("spot", tmp_path / "t.safetensors", *arguments)
@@ -126,7 +119,7 @@ def test_a_track_takes_the_place_of_the_video(signspot: Call, corner: Path, tmp_
     ],
 )
 def test_a_mistake_is_one_line_on_stderr(
-    signspot: Call, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], ends: int, message: str
+    signspot: Cli, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], ends: int, message: str
 ) -> None:
     monkeypatch.chdir(corner)
     code, _, err = signspot("spot", *arguments, "--encoder", "encoder.safetensors")
@@ -136,7 +129,7 @@ def test_a_mistake_is_one_line_on_stderr(
     assert len([line for line in err.splitlines() if line.startswith("signspot: ")]) == 1
 
 
-def test_nothing_found_is_said(signspot: Call, corner: Path) -> None:
+def test_nothing_found_is_said(signspot: Cli, corner: Path) -> None:
     arguments = ("spot", corner / "footage.pose", corner / "signs", "--encoder", corner / "encoder.safetensors")
     code, out, err = signspot(*arguments, "--threshold", "1")
     assert (code, out) == (0, "")
@@ -145,7 +138,7 @@ def test_nothing_found_is_said(signspot: Call, corner: Path) -> None:
 
 
 def test_ctrl_c_leaves_nothing_behind(
-    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -158,20 +151,19 @@ def test_ctrl_c_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_videos_and_folders_are_searched(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_several_videos_and_folders_are_searched(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     for day in ("mon", "tue"):
         (tmp_path / "week" / day).mkdir(parents=True)
         (tmp_path / "week" / day / "a.pose").write_bytes((corner / "footage.pose").read_bytes())
     options = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
-    code, out, err = signspot("spot", tmp_path / "week", corner / "footage.pose", corner / "signs", "name", *options)
-    assert code == 0, err
+    out, _ = signspot.ok("spot", tmp_path / "week", corner / "footage.pose", corner / "signs", "name", *options)
     videos = [json.loads(line)["video"] for line in out.splitlines()]
     names = [tmp_path / "week" / "mon" / "a.pose", tmp_path / "week" / "tue" / "a.pose", corner / "footage.pose"]
     assert videos == [str(name) for name in names]
 
 
 def test_a_video_is_searched_once_and_exemplars_are_not(
-    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file may be named twice, by itself and in its folder; a folder may hold the dictionary, too."""
     (tmp_path / "week" / "signs").mkdir(parents=True)
@@ -180,13 +172,12 @@ def test_a_video_is_searched_once_and_exemplars_are_not(
     (tmp_path / "week" / "signs" / "name.pose").write_bytes((corner / "signs" / "name.pose").read_bytes())
     monkeypatch.chdir(tmp_path / "week")
     options = ("--encoder", corner / "encoder.safetensors", "--json", "--threshold", "0", "--top", "1")
-    code, out, err = signspot("spot", "a.pose", "../week", tmp_path / "week" / "a.pose", "signs", *options)
-    assert code == 0, err
+    out, err = signspot.ok("spot", "a.pose", "../week", tmp_path / "week" / "a.pose", "signs", *options)
     assert [json.loads(line)["video"] for line in out.splitlines()] == ["a.pose"]
     assert "the exemplars in signs are not searched" in err
 
 
-def test_a_second_video_is_never_silently_the_example(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_a_second_video_is_never_silently_the_example(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     """`spot a b` says that b is taken as the example; three videos are asked about."""
     other = tmp_path / "b.pose"
     other.write_bytes((corner / "footage.pose").read_bytes())
@@ -199,7 +190,7 @@ def test_a_second_video_is_never_silently_the_example(signspot: Call, corner: Pa
     assert "a video to search, or an example?" in err
 
 
-def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: Path) -> None:
+def test_the_command_line_finds_what_the_library_finds(signspot: Cli, corner: Path) -> None:
     """CLI = API, field by field."""
     from dataclasses import asdict
 
@@ -212,32 +203,28 @@ def test_the_command_line_finds_what_the_library_finds(signspot: Call, corner: P
     assert [json.loads(line) for line in out.splitlines()] == [asdict(spotting) for spotting in spottings]
 
 
-def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     """Two saved tracks of one video write one file, and nobody's file of that name is lost."""
     encoder = ("--encoder", corner / "encoder.safetensors")
     tracks = [tmp_path / "one.safetensors", tmp_path / "two.safetensors"]
     for track in tracks:
-        assert signspot("embed", corner / "footage.pose", "--out", track, *encoder)[0] == 0
+        signspot.ok("embed", corner / "footage.pose", "--out", track, *encoder)
     (tmp_path / "a.eaf").write_text("a person's file")
     command = ("spot", *tracks, corner / "signs", *encoder, "--threshold", "0.5", "--out", tmp_path / "a.eaf")
-    code, _, err = signspot(*command)
-    assert code == 2
-    assert "it exists, and was not written by signspot" in err
+    assert "it exists, and was not written by signspot" in signspot.refused(*command)
     assert (tmp_path / "a.eaf").read_text() == "a person's file"
     (tmp_path / "a.eaf").unlink()
-    code, _, err = signspot(*command)
-    assert code == 0, err
+    signspot.ok(*command)
     assert sorted(path.name for path in tmp_path.glob("*.eaf")) == ["a.eaf"]
 
 
 def test_what_is_cached_is_searched_without_pytorch(
-    signspot: Call, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Loading PyTorch takes longer than the search: a track and exemplars that are there already do without."""
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path))
     words = ["spot", str(corner / "footage.pose"), str(corner / "signs"), "--threshold", "0.5", "--json"]
-    code, first, _ = signspot(*words)  # embeds
-    assert code == 0
+    first, _ = signspot.ok(*words)  # embeds
     assert len(first.splitlines()) > 1
     report = "import sys, atexit; atexit.register(lambda: print('torch' in sys.modules, file=sys.stderr)); "
     program = f"{report}sys.argv = {['signspot', *words]!r}; from signspot.__main__ import run; run()"
@@ -249,14 +236,13 @@ def test_what_is_cached_is_searched_without_pytorch(
 SUBTITLES = "WEBVTT\n\n00:00.000 --> 00:04.000\nAn apple, by name.\n\n00:04.000 --> 00:08.000\nA friend.\n"
 
 
-def test_words_of_subtitles_are_looked_for_near_them(signspot: Call, corner: Path, tmp_path: Path) -> None:
+def test_words_of_subtitles_are_looked_for_near_them(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     (tmp_path / "news.vtt").write_text(SUBTITLES)
     video, encoder = corner / "footage.pose", ("--encoder", corner / "encoder.safetensors")
     near = ("--subtitles", tmp_path / "news.vtt", "--padding", "0", "--threshold", "0.5")
     command = ("spot", video, corner / "signs", *encoder, *near)
     plots = ("--html", tmp_path / "a.html", "--plot", tmp_path / "a.png")
-    code, out, err = signspot(*command, "--json", *plots)
-    assert code == 0, err
+    out, err = signspot.ok(*command, "--json", *plots)
     times: dict[str, list[float]] = {"apple": [], "name": [], "friend": []}
     for line in map(json.loads, out.splitlines()):
         times[line["word"]].append(line["time"])
@@ -267,7 +253,7 @@ def test_words_of_subtitles_are_looked_for_near_them(signspot: Call, corner: Pat
     assert "of 3 subtitle words were found" in err
     assert "An apple, by name." in (tmp_path / "a.html").read_text()
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
-    code, _, err = signspot(*command, "--from", "4")
+    _, err = signspot.ok(*command, "--from", "4")
     assert "of 1 subtitle words were found" in err
 
 
@@ -280,11 +266,10 @@ def test_words_of_subtitles_are_looked_for_near_them(signspot: Call, corner: Pat
     ],
 )
 def test_subtitles_belong_to_one_video_and_a_dictionary(
-    signspot: Call, corner: Path, tmp_path: Path, arguments: tuple[str, ...]
+    signspot: Cli, corner: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     (tmp_path / "news.vtt").write_text(SUBTITLES)
     paths = [str(tmp_path / argument) if argument == "news.vtt" else argument for argument in arguments]
     paths = [str(corner / argument) if (corner / argument).exists() else argument for argument in paths]
-    code, _, err = signspot("spot", *paths)
-    assert code == 2
+    err = signspot.refused("spot", *paths)
     assert "--subtitles" in err

@@ -17,6 +17,7 @@ from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.training import embedding_mlp
 from signspot_synthetic.corpus_plan import CorpusOptions
+from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
 
@@ -55,7 +56,7 @@ def config(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def train(signspot: Call, config: Path, corner: Path, tmp_path: Path) -> Call:
+def train(signspot: Cli, config: Path, corner: Path, tmp_path: Path) -> Call:
     def call(corpus: Path, *more: object, out: str = "run") -> tuple[int, str, str]:
         encoder = () if "--encoder" in more else ("--encoder", corner / "encoder.safetensors")
         return signspot("train", config, "--corpus", corpus, "--out", tmp_path / out, *encoder, *more)
@@ -64,7 +65,7 @@ def train(signspot: Call, config: Path, corner: Path, tmp_path: Path) -> Call:
 
 
 def test_the_result_is_an_encoder_that_spots(
-    train: Call, signspot: Call, small_corpus: Path, corner: Path, tmp_path: Path
+    train: Call, signspot: Cli, small_corpus: Path, corner: Path, tmp_path: Path
 ) -> None:
     code, out, err = train(small_corpus)
     assert code == 0, err
@@ -82,8 +83,7 @@ def test_the_result_is_an_encoder_that_spots(
     assert len(card["metrics"]["loss_by_epoch"]) == 3
     assert (tmp_path / "run" / "curve.png").stat().st_size > 1000
     arguments = (corner / "footage.pose", corner / "signs", "--encoder", path, "--threshold", 0, "--json")
-    code, out, err = signspot("spot", *arguments)
-    assert code == 0, err
+    out, _ = signspot.ok("spot", *arguments)
     assert json.loads(out.splitlines()[0])["word"] in ("apple", "friend", "name")
 
 
@@ -211,10 +211,8 @@ def test_a_wrong_configuration_is_one_line(train: Call, small_corpus: Path, conf
     assert err.count("\n") == 1
 
 
-def test_a_corpus_must_be_named(signspot: Call, config: Path) -> None:
-    code, _, err = signspot("train", config)
-    assert code == 2
-    assert "Name its folder with --corpus" in err
+def test_a_corpus_must_be_named(signspot: Cli, config: Path) -> None:
+    assert "Name its folder with --corpus" in signspot.refused("train", config)
 
 
 def test_a_checkpoint_of_another_architecture_is_one_line(
@@ -250,55 +248,46 @@ batch = {clips = 8, before = 9, after = 3}
 
 
 def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
-    signspot: Call, small_corpus: Path, config: Path, corner: Path, tmp_path: Path
+    signspot: Cli, small_corpus: Path, config: Path, corner: Path, tmp_path: Path
 ) -> None:
     corpus, rgb = filmed_corpus(tmp_path / "filmed").folder, tmp_path / "rgb.toml"
     rgb.write_text(RGB)
     run = ("--corpus", corpus, "--out", tmp_path / "rgb")
-    code, out, err = signspot("train", rgb, *run)
-    assert code == 0, err
+    out, _ = signspot.ok("train", rgb, *run)
     assert out.splitlines()[0].startswith("loss: 1.")
     assert "held-out clips (9): " in out
     assert "chance is 33.3%" in out
     config.write_text(CONFIG.replace("items = 6", "items = 3"))
     trunk = ("--encoder", tmp_path / "rgb" / "small.safetensors")
-    code, _, err = signspot("train", config, "--corpus", corpus, "--out", tmp_path / "mlp", *trunk)
-    assert code == 0, err
+    signspot.ok("train", config, "--corpus", corpus, "--out", tmp_path / "mlp", *trunk)
     made_of = load_encoder(tmp_path / "mlp" / "mine.safetensors")
     assert (made_of.contract.kind, made_of.contract.fps, made_of.contract.dimension) == ("rgb", 12.5, 32)
-    code, _, err = signspot("train", rgb, *run, "--encoder", corner / "encoder.safetensors")
-    assert code == 2
+    err = signspot.refused("train", rgb, *run, "--encoder", corner / "encoder.safetensors")
     assert "holds a training with another start" in err
-    code, _, err = signspot("train", rgb, *run[:3], tmp_path / "other", "--encoder", corner / "encoder.safetensors")
-    assert code == 1
+    err = signspot.mistake(
+        "train", rgb, *run[:3], tmp_path / "other", "--encoder", corner / "encoder.safetensors", ends=1
+    )
     assert "the encoder 'small' is of another architecture: 'landmark' instead of 'i3d'" in err
-    assert err.count("\n") == 1
-    code, _, err = signspot("train", rgb, "--corpus", small_corpus, "--out", tmp_path / "third")
-    assert code == 1
+    err = signspot.mistake("train", rgb, "--corpus", small_corpus, "--out", tmp_path / "third", ends=1)
     assert "no exemplar of" in err
-    assert err.count("\n") == 1
 
 
-def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: Call, tmp_path: Path) -> None:
+def test_an_encoder_that_learns_nothing_is_made_from_a_configuration(signspot: Cli, tmp_path: Path) -> None:
     signs = "--set", "signs=4", "--set", "isolated=3", "--set", "continuous=0"
-    assert signspot("synthetic", "make", tmp_path / "signs", "--kind", "signs", *signs)[0] == 0
+    signspot.ok("synthetic", "make", tmp_path / "signs", "--kind", "signs", *signs)
     (tmp_path / "warping.toml").write_text(
         'kind = "warping"\nname = "plain"\n[[sources]]\nname = "few"\nfolders = ["x"]\n'
     )
     source = f"few={tmp_path / 'signs'}"
-    code, out, err = signspot("train", tmp_path / "warping.toml", "--source", source, "--out", tmp_path / "run")
-    assert code == 0, err
+    out, _ = signspot.ok("train", tmp_path / "warping.toml", "--source", source, "--out", tmp_path / "run")
     encoder = load_encoder(tmp_path / "run" / "plain.safetensors")
     assert out.startswith(f"{tmp_path / 'run' / 'plain.safetensors'}: plain ({encoder.hash})")
     assert isinstance(encoder.module.trunk, FrameCoder)
     assert len(encoder.module.trunk.decoys) == 4 * 3  # words by signers
 
 
-def test_frame_codes_without_the_folder_of_a_source_are_one_line(signspot: Call, tmp_path: Path) -> None:
+def test_frame_codes_without_the_folder_of_a_source_are_one_line(signspot: Cli, tmp_path: Path) -> None:
     (tmp_path / "codes.toml").write_text('kind = "frame_codes"\n[[sources]]\nname = "few"\nfolders = ["nowhere"]\n')
     for source, message in ((), "--source few=FOLDER"), (("--source", "few"), "'few'"), (("--source", "a=b"), "'a'"):
-        code, _, err = signspot("train", tmp_path / "codes.toml", "--out", tmp_path / "run", *source)
-        assert code == 2
-        assert message in err
-        assert len(err.splitlines()) == 1
+        assert message in signspot.mistake("train", tmp_path / "codes.toml", "--out", tmp_path / "run", *source)
     assert not (tmp_path / "run" / "state.pt").exists()

@@ -27,13 +27,9 @@ from signspot.landmarks.landmarks import concatenate
 from signspot.landmarks.mediapipe_networks import BODY, FACE_DETECTOR, HAND, Detector, Region, Running
 from signspot.landmarks.openvino_estimator import EXACT, Economy, OneEuro, OpenVinoEstimator, Thumbnail, refine
 from signspot.video.reader import Frame
-from signspot_synthetic.body.motion import isolated
-from signspot_synthetic.body.signers import Role, make_signer
-from signspot_synthetic.language.lexicon import LexiconOptions, make_lexicon
-from signspot_synthetic.observation import project
-from signspot_synthetic.random_streams import named_rng
 from signspot_synthetic.render.appearance import make_appearance
 from signspot_synthetic.render.render import render
+from tests.fixtures.signing import sign_to_film
 
 SIZE = (256, 256)
 
@@ -43,10 +39,7 @@ pytestmark = pytest.mark.usefixtures("openvino_networks")
 @pytest.fixture(scope="module")
 def footage() -> list[Frame]:
     """A second of a signer of the synthetic corpus, in the middle of a sign."""
-    lexicon = make_lexicon(LexiconOptions(words=("apple",), seed=3, variant_shares=(1.0,)))
-    signer = make_signer("one", 1, Role.DICTIONARY, left_share=0, webcam_share=0)
-    motion, _ = isolated(lexicon["apple"].variants[0], signer, named_rng(1, "apple"))
-    landmarks = project(motion, signer.camera, SIZE)[10:22]
+    landmarks = sign_to_film()[10:22]
     return [Frame(number / 25, image) for number, image in enumerate(render(landmarks, make_appearance(2), SIZE))]
 
 
