@@ -71,6 +71,20 @@ class Client:
             with error:
                 return Answer(error.code, {k.lower(): v for k, v in error.headers.items()}, error.read())
 
+    def queue(self, *rows: dict[str, Any], **more: Any) -> str:
+        """Make a queue; give its id."""
+        return str(self.ask("POST", "/api/queues", {"name": "q", "rows": rows, **more}).json["id"])
+
+    def decide(self, queue: str, item: int, answer: str = "yes", **more: Any) -> Answer:
+        """Send what Ada thinks of an item."""
+        decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
+        return self.ask("POST", f"/api/queues/{queue}/decisions", {**decision, "start": 0.5, "end": 1.5, **more})
+
+
+def spotted(**changes: Any) -> dict[str, Any]:
+    """A spotting as a row of a queue."""
+    return {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9, **changes}
+
 
 @dataclass
 class Server(Client):

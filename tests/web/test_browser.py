@@ -18,13 +18,12 @@ from playwright.sync_api import Browser, Page, Playwright, Route, expect
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.elan import read_vocabulary
 from signspot.formats.formats import format_names, read_spottings
-from signspot.types import Spotting
 from signspot.video.reader import open_video
 from tests.fixtures.limits import wait_until
 from tests.fixtures.purple import remember
 from tools.screenshots import write_camera_file
 
-from .conftest import LIMIT, Server, browser_with_camera, render_sign, until, visitor
+from .conftest import LIMIT, Server, browser_with_camera, render_sign, spotted, until, visitor
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&amp;.mp4"
 SPOT = "/spot?video=news.mp4&dictionary=dictionary&word=river"
@@ -158,8 +157,7 @@ def test_sign_to_search_with_the_fake_camera(page: Page, server: Server) -> None
 
 def test_landmarks_without_a_video_are_played_as_skeletons(page: Page, server: Server) -> None:
     shutil.copy(server.folder / "news.pose", server.folder / "talk.pose")
-    row = {"word": "river", "video": "talk.pose", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
-    queue = server.ask("POST", "/api/queues", {"name": "bones", "rows": [row]}).json["id"]
+    queue = server.queue(spotted(video="talk.pose"))
     is_drawn = """() => {
         const seen = document.querySelector('#screen canvas, #slot canvas'), size = [seen.width, seen.height];
         return size[0] > 0 && seen.getContext('2d').getImageData(0, 0, ...size).data.some((value) => value > 0);
@@ -177,13 +175,9 @@ def test_landmarks_without_a_video_are_played_as_skeletons(page: Page, server: S
 
 
 def make_queue(server: Server, count: int, share: float = 0.0) -> str:
-    rows = [
-        {"word": "river", "video": "news.mp4", "time": k / 10 + 0.5, "start": k / 10 + 0.3, "end": k / 10 + 0.7,
-         "score": 0.9, "exemplar": "river/video"}
-        for k in range(count)
-    ]  # fmt: skip
-    body = {"name": "rivers", "dictionary": "dictionary", "rows": rows, "share": share}
-    return str(server.ask("POST", "/api/queues", body).json["id"])
+    times = (k / 10 + 0.5 for k in range(count))
+    rows = [spotted(time=time, start=time - 0.2, end=time + 0.2, exemplar="river/video") for time in times]
+    return server.queue(*rows, name="rivers", dictionary="dictionary", share=share)
 
 
 def decisions(server: Server, queue: str) -> list[dict[str, Any]]:
@@ -246,31 +240,12 @@ def test_hostile_names_stay_text(page: Page, confirming: Server, material: Path)
     (confirming.folder / video.with_suffix(".vtt").name).write_text(
         "WEBVTT\n\n00:00.000 --> 00:09.000\n<script>alert(2)</script> &lt;b&gt; river\n"
     )
-    spotting = Spotting(HOSTILE, video.name, 1.0, 0.8, 1.2, 0.9, HOSTILE)
-    row = {
-        "word": spotting.word,
-        "video": video.name,
-        "time": 1.0,
-        "start": 0.8,
-        "end": 1.2,
-        "score": 0.9,
-        "exemplar": HOSTILE,
-    }
+    row = spotted(word=HOSTILE, video=video.name, exemplar=HOSTILE)
     try:
-        queue = confirming.ask(
-            "POST", "/api/queues", {"name": HOSTILE, "dictionary": "dictionary", "rows": [row] * 2}
-        ).json["id"]
+        queue = confirming.queue(row, row, name=HOSTILE, dictionary="dictionary")
         item = confirming.ask("POST", f"/api/queues/{queue}/next?annotator=x", {}).json[0]["item"]
-        decision = {
-            "id": "hostile-1",
-            "item": item,
-            "annotator": HOSTILE,
-            "answer": "word",
-            "word": HOSTILE,
-            "start": 0.8,
-            "end": 1.2,
-        }
-        assert confirming.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+        hostile = {"id": "hostile-1", "annotator": HOSTILE, "word": HOSTILE}
+        assert confirming.decide(queue, item, "word", **hostile).status == 200
         page.add_init_script("localStorage.setItem('signspot-who', '<b>x</b>')")
         for address in ("/", "/spot", "/verify", f"/verify/{queue}", f"/verify/{queue}/results"):
             page.goto(confirming.address + address)
@@ -288,8 +263,7 @@ def test_hostile_names_stay_text(page: Page, confirming: Server, material: Path)
 def test_every_page_is_accessible(page: Page, confirming: Server, language: str) -> None:
     queue = make_queue(confirming, 3)
     item = confirming.ask("POST", f"/api/queues/{queue}/next?annotator=Ada", {}).json[0]["item"]
-    decision = {"id": f"axe-{queue}", "item": item, "annotator": "Ada", "answer": "yes", "start": 0.3, "end": 0.7}
-    confirming.ask("POST", f"/api/queues/{queue}/decisions", decision)
+    confirming.decide(queue, item, id=f"axe-{queue}", start=0.3, end=0.7)
     page.add_init_script("localStorage.setItem('signspot-who', 'Cem')")
     page.goto(f"{confirming.address}/language/{language}")
     addresses = (
@@ -452,10 +426,9 @@ def test_exemplars_without_a_video_are_shown_beside_a_hit(page: Page, server: Se
 
 
 def test_a_confirmed_sign_is_played_beside_a_sign_that_it_found(page: Page, fresh: Server) -> None:
-    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.6, "end": 1.4, "score": 1.0, "source": "V"}
-    queue = fresh.ask("POST", "/api/queues", {"name": "q", "dictionary": "dictionary", "rows": [row]}).json["id"]
-    decision = {"id": "decision-0", "item": 0, "annotator": "Ada", "answer": "yes", "start": 0.6, "end": 1.4}
-    assert fresh.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+    row = spotted(start=0.6, end=1.4, score=1.0, source="V")
+    queue = fresh.queue(row, dictionary="dictionary")
+    assert fresh.decide(queue, 0, start=0.6, end=1.4).status == 200
     sign = {**row, "id": "a1", "time": 2.0, "start": 1.8, "end": 2.2, "exemplar": "news.mp4@0.60"}
     assert fresh.ask("PUT", "/api/signs/news.mp4", {"version": 0, "signs": [sign]}).status == 200
     page.goto(f"{fresh.address}/spot?video=news.mp4&dictionary=dictionary")
@@ -566,8 +539,7 @@ def test_a_dictionary_of_landmarks_is_looked_at(page: Page, server: Server) -> N
     page.get_by_role("button", name="Close").click()
     page.goto(server.address + "/compare?dictionary=dictionary&word=apple")
     until(page.locator("#side canvas"), DRAWN)
-    row = {"word": "apple", "video": "news.mp4", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
-    queue = server.ask("POST", "/api/queues", {"name": "apples", "dictionary": "dictionary", "rows": [row]}).json["id"]
+    queue = server.queue(spotted(word="apple"), dictionary="dictionary")
     page.add_init_script("localStorage.setItem('signspot-who', 'Ada')")
     page.goto(f"{server.address}/verify/{queue}")
     until(page.locator("#model-skeleton"), DRAWN)

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import PROGRAM, ROOT, ServerProcess
+from .conftest import PROGRAM, ROOT, ServerProcess, spotted
 
 _TMPFS = 'mount -t tmpfs -o size=4m none "$0" && cp -r "$0-seed/." "$0" && exec "$@"'
 _READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-ROW = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
-DECISION = {"id": "decision-1", "item": 0, "annotator": "Ada", "answer": "yes", "start": 0.5, "end": 1.5}
 
 
 def mounting(script: str, folder: Path) -> tuple[str, ...]:
@@ -65,7 +63,7 @@ def test_a_read_only_folder_is_refused_in_one_line(folder: Path) -> None:
 
 
 def test_a_full_disk_is_507_loses_nothing_and_leaves_no_part_files(on_tmpfs: ServerProcess, material: Path) -> None:
-    queue = on_tmpfs.ask("POST", "/api/queues", {"name": "q", "rows": [ROW]}).json["id"]
+    queue = on_tmpfs.queue(spotted())
     assert on_tmpfs.process is not None
     inside = ["nsenter", f"--target={on_tmpfs.process.pid}", "--mount"]
     filler = str(on_tmpfs.folder / "filler")
@@ -80,7 +78,7 @@ def test_a_full_disk_is_507_loses_nothing_and_leaves_no_part_files(on_tmpfs: Ser
     files = subprocess.run([*inside, "find", str(on_tmpfs.folder)], capture_output=True, text=True, check=True).stdout
     assert "signspot-part" not in files
     answers = [
-        on_tmpfs.ask("POST", f"/api/queues/{queue}/decisions", {**DECISION, "id": f"decision-{k:04}"}).status
+        on_tmpfs.decide(queue, 0, id=f"decision-{k:04}").status
         for k in range(200)  # the first ones may fit into pages that the database has
     ]
     assert set(answers) <= {200, 507}

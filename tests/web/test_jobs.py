@@ -19,7 +19,7 @@ from signspot_synthetic.corpus_plan import CorpusOptions
 from signspot_synthetic.corpus_writer import make_corpus
 from tests.fixtures.limits import wait_until
 
-from .conftest import ServerProcess, visitor
+from .conftest import ServerProcess, spotted, visitor
 
 _REMEMBER = """
 window.seen = [];
@@ -116,10 +116,8 @@ def library(browser: Browser, server: ServerProcess) -> Iterator[Page]:
 @pytest.mark.slow  # a real job, and two servers
 def test_annotate_is_cancelled_resumed_and_killed(library: Page, server: ServerProcess) -> None:
     """The next server finishes the job of a killed one, and knows every decision."""
-    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.8, "end": 1.2, "score": 0.9}
-    queue = server.ask("POST", "/api/queues", {"name": "q", "rows": [row, row]}).json["id"]
-    decision = {"id": "decision-1", "item": 0, "annotator": "Ada", "answer": "no", "start": 0.8, "end": 1.2}
-    assert server.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+    queue = server.queue(spotted(), spotted())
+    assert server.decide(queue, 0, "no").status == 200
     ask_for(library, "annotate", "first run")
     until_running(server, "first run")
     library.get_by_role("button", name="Cancel first run").click()

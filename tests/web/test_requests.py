@@ -33,7 +33,7 @@ from signspot.web.server import create_app
 from signspot.web.server_state import Workbench, WorkbenchOptions
 from tests.fixtures.limits import wait_until
 
-from .conftest import Server
+from .conftest import Server, spotted
 
 
 def test_the_page_gets_what_the_command_line_prints(server: Server) -> None:
@@ -94,8 +94,7 @@ def test_all_words_are_what_the_command_line_finds_of_a_dictionary(server: Serve
 def test_signs_edited_by_hand_are_stored_and_never_overwritten_unseen(fresh: Server) -> None:
     address = "/api/signs/news.mp4"
     assert fresh.ask("GET", address).json == {"version": 0, "signs": []}
-    row = {"word": "lake", "video": "news.mp4", "time": 0.6, "start": 0.4, "end": 0.8, "score": 1.0, "source": "V"}
-    sign = {**row, "id": "a1", "note": "one hand"}
+    sign = spotted(word="lake", time=0.6, start=0.4, end=0.8, score=1.0, source="V", id="a1", note="one hand")
     assert fresh.ask("PUT", address, {"version": 0, "signs": [sign]}).json == {"version": 1}
     stale = fresh.ask("PUT", address, {"version": 0, "signs": []})
     assert stale.status == 409, "somebody else has changed them"
@@ -110,11 +109,9 @@ def test_signs_edited_by_hand_are_stored_and_never_overwritten_unseen(fresh: Ser
 
 
 def test_a_folder_that_is_removed_while_serving_is_noticed(fresh: Server) -> None:
-    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
-    queue = fresh.ask("POST", "/api/queues", {"name": "gone", "rows": [row]}).json["id"]
+    queue = fresh.queue(spotted())
     shutil.rmtree(fresh.folder / ".signspot")
-    decision = {"id": "decision-1", "item": 0, "annotator": "Ada", "answer": "yes", "start": 0.5, "end": 1.5}
-    answer = fresh.ask("POST", f"/api/queues/{queue}/decisions", decision)
+    answer = fresh.decide(queue, 0)
     assert answer.status == 503
     assert "workbench.sqlite" in answer.text
 
@@ -246,34 +243,27 @@ def test_odd_values_are_refused(server: Server) -> None:
         assert server.ask("GET", "/api/media/news.mp4", Range=byte_range).status == 416
     part = server.ask("GET", "/api/media/news.mp4", Range="bytes=2-5")
     assert (part.status, part.body) == (206, (server.folder / "news.mp4").read_bytes()[2:6])
-    row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
-    queue = {"name": "odd", "rows": [row]}
-    assert server.ask("POST", "/api/queues", {**queue, "dictionary": "\ud800"}).status == 422
-    queue_id = server.ask("POST", "/api/queues", queue).json["id"]
-    decision = {"id": "decision-odd", "annotator": "Ada", "answer": "yes", "start": 0.5, "end": 1.5}
-    assert server.ask("POST", f"/api/queues/{queue_id}/decisions", {**decision, "item": 10**30}).status == 422
-    answer = server.ask("POST", f"/api/queues/{queue_id}/decisions", {**decision, "item": 0}).json
+    odd = {"name": "odd", "rows": [spotted()], "dictionary": "\ud800"}
+    assert server.ask("POST", "/api/queues", odd).status == 422
+    queue = server.queue(spotted())
+    assert server.decide(queue, 10**30, id="decision-odd").status == 422
+    answer = server.decide(queue, 0, id="decision-odd").json
     assert (answer["id"], answer["standing"]["answer"]) == ("decision-odd", "yes")
 
 
 def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     """A yes and a no are labels that trainings and tests read; a yes becomes an exemplar, once."""
+    videos = {"gone.mp4": (1.0,), "news.mp4": (1.0, 2.0, 3.0)}
     rows = [
-        {"word": "river", "video": "news.mp4", "time": at, "start": at - 0.3, "end": at + 0.3, "score": 0.9}
-        for at in (1.0, 2.0, 3.0)
+        spotted(video=video, time=at, start=at - 0.3, end=at + 0.3, licence="CC0")
+        for video, times in videos.items()
+        for at in times
     ]
-    rows = [{**row, "licence": "CC0"} for row in rows]
-    rows.insert(0, {**rows[0], "video": "gone.mp4"})
-    request = {"name": "my / queue", "dictionary": "dictionary", "rows": rows}
-    queue = fresh.ask("POST", "/api/queues", request).json["id"]
+    queue = fresh.queue(*rows, name="my / queue", dictionary="dictionary")
     assert fresh.ask("POST", f"/api/queues/{queue}/labels").status == 422, "nobody has decided"
 
-    def decide(item: int, answer: str, start: float) -> None:
-        decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
-        fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, "start": start, "end": start + 0.8})
-
     for item, answer in enumerate(("yes", "no", "unsure"), 1):
-        decide(item, answer, item - 0.4)
+        fresh.decide(queue, item, answer, start=item - 0.4, end=item + 0.4)
     assert fresh.ask("POST", f"/api/queues/{queue}/labels").json == {
         "file": f"labels/verified-my _ queue-{queue}.jsonl",
         "labels": 2,
@@ -282,7 +272,7 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     assert [(label.video, label.word, label.confidence, label.source, label.licence) for label in labels] == [
         ("news", "river", 1.0, LabelSource.VERIFIED, "CC0"), ("news", "river", 0.0, LabelSource.VERIFIED, "CC0"),
     ]  # fmt: skip
-    decide(0, "yes", 0.6)
+    fresh.decide(queue, 0, start=0.6, end=1.4)
     answer = fresh.ask("POST", f"/api/queues/{queue}/exemplars").json
     added = answer["exemplars"]
     assert len(added) == 1
@@ -310,13 +300,11 @@ def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server)
     videos = ["news.mp4", "news.mp4", "gone.mp4", "news.mp4"]
     rows = [{**row, "start": start, "video": video} for start, video in zip(starts, videos, strict=True)]
     rows[3] |= {"time": row["time"] + 1.5, "end": row["end"] + 1.5}
-    request = {"name": "q", "dictionary": "dictionary", "rows": rows}
-    queue = fresh.ask("POST", "/api/queues", request).json["id"]
+    queue = fresh.queue(*rows, dictionary="dictionary")
 
     def decide(item: int, answer: str, later: float = 0.0) -> None:
-        decision = {"id": f"decision-{item}", "item": item, "annotator": "Ada", "answer": answer}
         span = {"start": row["start"] + later, "end": row["end"] + later}
-        assert fresh.ask("POST", f"/api/queues/{queue}/decisions", {**decision, **span}).status == 200
+        assert fresh.decide(queue, item, answer, **span).status == 200
 
     assert river() == (of_dictionary, before), "nobody has decided"
     for item, answer in enumerate(("yes", "no", "yes")):
@@ -349,10 +337,8 @@ def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server)
 def test_two_queues_of_one_name_export_labels_of_their_own(fresh: Server) -> None:
     exported = {}
     for answer in ("yes", "no"):
-        row = {"word": "river", "video": "news.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
-        queue = fresh.ask("POST", "/api/queues", {"name": "same", "rows": [row]}).json["id"]
-        decision = {"id": f"decision-{answer}", "item": 0, "annotator": "Ada", "answer": answer, "start": 0, "end": 1}
-        assert fresh.ask("POST", f"/api/queues/{queue}/decisions", decision).status == 200
+        queue = fresh.queue(spotted())
+        assert fresh.decide(queue, 0, answer, id=f"decision-{answer}").status == 200
         exported[answer] = fresh.ask("POST", f"/api/queues/{queue}/labels").json["file"]
     assert exported["yes"] != exported["no"]
     confidences = {
