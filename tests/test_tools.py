@@ -76,8 +76,8 @@ def make_wheel(path: Path, *requirements: str) -> Path:
 
 def test_an_environment_gets_what_a_wheel_names_and_no_more(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "it.whl", "pluggy>=1", 'ruff; extra == "dev"', 'ruff; sys_platform == "nowhere"')
-    for one in dependencies.needed(dependencies.of_wheel(wheel)):
-        dependencies.link(one, tmp_path / "site")
+    for requirement in dependencies.needed(dependencies.of_wheel(wheel)):
+        dependencies.link(requirement, tmp_path / "site")
     assert (tmp_path / "site" / "pluggy" / "__init__.py").is_file()
     assert {path.name.partition("-")[0] for path in (tmp_path / "site").iterdir()} == {"pluggy"}
 

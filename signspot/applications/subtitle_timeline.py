@@ -174,7 +174,7 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
     """Draw the words whose subtitles begin in a segment."""
     drawn = [mention for mention in timeline.mentions if mention.mention.start in span][:_MOST_ROWS]
     words = list(dict.fromkeys(mention.word for mention in drawn))
-    above = _lanes([line for line in timeline.subtitles if line.start in span], span)
+    above = subtitle_lines([line for line in timeline.subtitles if line.start in span], span)
     lines = 1 + max((line for _, _, line in above), default=0)
     height = 0.9 + 0.42 * (max(1, len(words)) + _LINE * lines)
     figure = Figure(figsize=(12, height), layout="constrained", facecolor="white")
@@ -216,7 +216,7 @@ def draw_timeline(timeline: Timeline, span: Segment) -> Figure:
     return figure
 
 
-def _lanes(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, str, int]]:
+def subtitle_lines(subtitles: Sequence[Subtitle], span: Segment) -> list[tuple[float, str, int]]:
     """The start of each subtitle, as much of its text as there is room for, and the line on which it hides no other."""
     letter, ends, placed = _LETTER * span.duration, list[float](), list[tuple[float, str, int]]()
     for subtitle in sorted(subtitles, key=lambda line: line.start):

@@ -357,7 +357,7 @@ def score_segments(
             labelled[label.word].append(1 / (1 + int((at > at[words.index(label.word)]).sum())))
     progress(len(segments), len(segments))
     is_named = np.array([[word in segment.words for word in words] for segment in segments])
-    naming = {word: [rate] for word, rate in _naming(words, best, is_named)}
+    naming = {word: [rate] for word, rate in naming_rates(words, best, is_named)}
     return HeldOutScores(naming, dict(labelled), best[~is_named])
 
 
@@ -380,7 +380,7 @@ def _highest(times: NDArray[np.float64], scores: NDArray[np.float32], span: Segm
     return highest
 
 
-def _naming(
+def naming_rates(
     words: Sequence[str], best: NDArray[np.float64], is_named: NDArray[np.bool_]
 ) -> Iterator[tuple[str, float]]:
     """For each word that some segments name and some do not, the share of pairs that are in the right order."""

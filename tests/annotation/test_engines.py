@@ -120,8 +120,8 @@ def ray_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
         raise
     try:
         assert output.read_text() == "", "Ray is not quiet"
-        commands = [command_of(pid) for pid in descendants(os.getpid())]
-        (folder,) = [one for one in Path("/tmp").glob("signspot-ray-*") if any(str(one) in line for line in commands)]
+        commands = "\n".join(command_of(pid) for pid in descendants(os.getpid()))
+        (folder,) = [path for path in Path("/tmp").glob("signspot-ray-*") if str(path) in commands]
         yield engine
     finally:
         with output_into(output):

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 
 from signspot.annotation.run_options import AnnotateOptions
-from signspot.annotation.tasks import (
-    WordTask,
-    WorkerContext,
-    embed_words,
-    read_gallery,
-    word_digests,
-    write_gallery,
-)
+from signspot.annotation.tasks import WordTask, WorkerContext, embed_words, read_gallery, word_digests, write_gallery
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import FormatError
@@ -42,7 +35,7 @@ def test_write_read_equal(tmp_path: Path) -> None:
     assert (read.embeddings == written.embeddings).all()
     assert [read.exemplar(row) for row in range(8)] == [written.exemplar(row) for row in range(8)]
     assert read.exemplars[0].cut_from == "a video"
-    assert [one.id for one in read.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
+    assert [exemplar.id for exemplar in read.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
     assert write_gallery(read, tmp_path) == write_gallery(written, tmp_path)
 
 

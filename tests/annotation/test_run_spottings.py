@@ -30,7 +30,7 @@ def test_a_peak_that_several_subtitles_find_is_one_spotting_of_the_nearest() -> 
 
 def test_of_overlapping_spans_the_higher_stays() -> None:
     spottings = merge([pair(0, 0, 3.0, 0.8), pair(1, 0, 3.2, 0.9), pair(2, 0, 3.5, 0.7), pair(3, 0, 3.7, 0.7)], 0.3)
-    assert [(one.time, one.score) for one in spottings] == [(3.2, 0.9), (3.7, 0.7)]
+    assert [(spotting.time, spotting.score) for spotting in spottings] == [(3.2, 0.9), (3.7, 0.7)]
 
 
 def test_threshold_and_rank_choose_and_words_do_not_suppress_each_other(tmp_path: Path) -> None:

@@ -212,11 +212,11 @@ def test_peaks_are_ranked_by_score_and_bounded() -> None:
     signing = track({18.0: (APPLE, 40), 20.0: (APPLE, 20), 22.0: (APPLE, 30), 24.0: (APPLE, 75)})
     task = unit(apple=(mention(0, 20.0, 21.0),))
     ((_, candidates),) = search(signing, task, PLAIN)
-    assert [(one.rank, one.time) for one in candidates] == [(1, 20.0), (2, 22.0), (3, 18.0)]
+    assert [(peak.rank, peak.time) for peak in candidates] == [(1, 20.0), (2, 22.0), (3, 18.0)]
     ((_, candidates),) = search(signing, task, PLAIN, options=replace(OPTIONS, peaks=1))
-    assert [one.time for one in candidates] == [20.0]
+    assert [peak.time for peak in candidates] == [20.0]
     ((_, candidates),) = search(signing, task, PLAIN, options=replace(OPTIONS, peaks=9, keep=score(76)))
-    assert [one.time for one in candidates] == [20.0, 22.0, 18.0, 24.0]
+    assert [peak.time for peak in candidates] == [20.0, 22.0, 18.0, 24.0]
 
 
 def test_subtitles_that_overlap_find_the_same_peak() -> None:
@@ -247,10 +247,10 @@ def test_what_is_found_is_what_spot_finds_on_the_same_stretch() -> None:
     for query, candidates in answers:
         window = Segment(query.start, query.end)
         spotted = spotter.search(signing, words, options.spotting(), within=window).spottings
-        expected = sorted((one for one in spotted if one.word == query.word), key=lambda one: (-one.score, one.time))
-        annotated = [one.as_spotting("news.mp4") for one in candidates]
-        assert [replace(one, score=0.0) for one in annotated] == [replace(one, score=0.0) for one in expected]
-        assert [one.score for one in annotated] == pytest.approx([one.score for one in expected], abs=2e-6)  # rounding
+        expected = sorted((hit for hit in spotted if hit.word == query.word), key=lambda hit: (-hit.score, hit.time))
+        annotated = [hit.as_spotting("news.mp4") for hit in candidates]
+        assert [replace(hit, score=0.0) for hit in annotated] == [replace(hit, score=0.0) for hit in expected]
+        assert [hit.score for hit in annotated] == pytest.approx([hit.score for hit in expected], abs=2e-6)  # rounding
         compared += len(expected)
     assert compared > 20
 
@@ -279,12 +279,12 @@ def test_words_searched_apart_give_what_they_give_together(data: st.DataObject) 
     near = partial(pytest.approx, abs=2e-6)  # products of more rows round otherwise
     assert [asdict(query) for query, _ in answers] == [near(asdict(query)) for query, _ in apart]
     for (_, candidates), (_, alone) in zip(answers, apart, strict=True):
-        assert [asdict(one) for one in candidates] == [near(asdict(one)) for one in alone]
+        assert [asdict(hit) for hit in candidates] == [near(asdict(hit)) for hit in alone]
     for query, candidates in answers:
         assert query.start <= query.end
-        assert all(query.start - 0.001 <= one.time <= query.end + 0.001 for one in candidates)
-        assert [one.score for one in candidates] == sorted((one.score for one in candidates), reverse=True)
-        assert all(one.score <= query.best for one in candidates)
+        assert all(query.start - 0.001 <= hit.time <= query.end + 0.001 for hit in candidates)
+        assert [hit.score for hit in candidates] == sorted((hit.score for hit in candidates), reverse=True)
+        assert all(hit.score <= query.best for hit in candidates)
 
 
 def test_what_recurs_where_the_word_is_said_comes_before_what_the_exemplar_resembles_once() -> None:
@@ -316,6 +316,6 @@ def test_what_recurs_where_the_word_is_said_comes_before_what_the_exemplar_resem
     answers = list(WordSearcher(coder, track, words, (), options).search(unit(apple=tuple(mentions))))
     assert [candidates[0].start for _, candidates in answers] == pytest.approx([12.0, 55.0, 92.0, 131.0], abs=0.2)
     for _, candidates in answers:
-        assert [one.rank for one in candidates] == list(range(1, len(candidates) + 1))
-        assert all(one.score >= 0.6 for one in candidates)
+        assert [hit.rank for hit in candidates] == list(range(1, len(candidates) + 1))
+        assert all(hit.score >= 0.6 for hit in candidates)
         assert len(candidates) <= options.peaks

@@ -22,7 +22,7 @@ from signspot.applications.faux_amis import (
 )
 from signspot.applications.mine import MineOptions, find_exemplars, videos_in, write_dictionary
 from signspot.applications.sign_comparison import sign_clip
-from signspot.applications.subtitle_timeline import TimelineOptions, _lanes, find_words, write_timeline_page
+from signspot.applications.subtitle_timeline import TimelineOptions, find_words, subtitle_lines, write_timeline_page
 from signspot.dictionary.cutting import MARGIN
 from signspot.dictionary.dictionary import Dictionary
 from signspot.dictionary.open_dictionary import open_dictionary
@@ -94,7 +94,7 @@ def test_subtitle_words_are_found_where_they_are_signed(
     assert [spotting["time"] for spotting in data["spottings"]] == [spotting.time for spotting in result.spottings]
     for panel in data["panels"]:
         assert (panel["word_curve"] is None) == (len(panel["curves"]) < 2)
-        for spotting in (one for one in result.spottings if one.word == panel["word"] and panel["word_curve"]):
+        for spotting in (hit for hit in result.spottings if hit.word == panel["word"] and panel["word_curve"]):
             assert max(panel["word_curve"]["scores"]) >= spotting.score - 1e-4, "spottings are its peaks"
     assert [line["start"] for line in data["subtitles"]] == [line.start for line in result.subtitles]
     table = page.partition("Words of the subtitles")[2]
@@ -103,13 +103,13 @@ def test_subtitle_words_are_found_where_they_are_signed(
 
 def test_subtitles_hide_no_other() -> None:
     texts = ["one line\nand another", "x" * 200, "late"]
-    lanes = _lanes(
+    lines = subtitle_lines(
         [Subtitle(start, start + 3, text) for start, text in zip((0.0, 1.0, 29.9), texts, strict=True)], SPAN
     )
-    assert [(start, line) for start, _, line in lanes] == [(0.0, 0), (1.0, 1), (29.9, 0)]
-    assert lanes[0][1] == "one line and another"
-    assert lanes[1][1] == "x" * 59 + "…"
-    assert lanes[2][1] == "late"
+    assert [(start, line) for start, _, line in lines] == [(0.0, 0), (1.0, 1), (29.9, 0)]
+    assert lines[0][1] == "one line and another"
+    assert lines[1][1] == "x" * 59 + "…"
+    assert lines[2][1] == "late"
 
 
 def test_subtitle_words_are_those_that_annotation_finds(
@@ -125,9 +125,9 @@ def test_subtitle_words_are_those_that_annotation_finds(
     (videos / "news.vtt").write_text("\n".join(["WEBVTT\n", *cues]))
     job = AnnotationJob(videos, dictionary, tmp_path / "run", encoder=spotter.encoder.name, cache=spotter.cache)
     report = annotate(job, AnnotateOptions(padding=2.0, negatives=0), HereEngine())
-    annotated = {(one.word, one.time, one.score) for one in report.spottings}
+    annotated = {(hit.word, hit.time, hit.score) for hit in report.spottings}
     assert result.spottings
-    assert {(one.word, one.time, one.score) for one in result.spottings} <= annotated
+    assert {(hit.word, hit.time, hit.score) for hit in result.spottings} <= annotated
 
 
 def test_a_sign_between_two_subtitles_counts_for_one_of_them(

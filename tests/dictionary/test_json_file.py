@@ -75,11 +75,6 @@ def test_a_minimal_file(tmp_path: Path) -> None:
 
 
 class TestStayingInside:
-    @pytest.mark.parametrize("name", ["../a.mp4", "/etc/passwd"])
-    def test_paths_that_lead_out(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(DictionaryError, match="refused"):
-            read_json(write(tmp_path, {"file": name}))
-
     def test_links_that_lead_out(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
         home.mkdir()
@@ -113,6 +108,8 @@ class TestStayingInside:
         ({"file": "a.mp4", "segment": "1-2"}, "'segment' must be 2 numbers"),
         ({"file": "a.mp4", "embedding": 3}, r"'embedding' must be \[encoder, row\]"),
         ({"file": "a.mp4", "embedding": ["abc", 0]}, "no embedding 0 of encoder 'abc'"),
+        ({"file": "../a.mp4"}, "refused"),
+        ({"file": "/etc/passwd"}, "refused"),
     ],
 )
 def test_wrong_exemplars_are_named(tmp_path: Path, exemplar: Any, message: str) -> None:

@@ -19,7 +19,7 @@ def clip(word: str, signer: str, landmarks: Landmarks) -> IsolatedClip:
 
 @pytest.fixture(scope="module")
 def signs() -> list[Landmarks]:
-    return [one.landmarks for one in isolated_clips(5, 1, seed=3)]
+    return [clip.landmarks for clip in isolated_clips(5, 1, seed=3)]
 
 
 @pytest.fixture(scope="module")
@@ -59,4 +59,4 @@ def test_clips_without_signer_or_sign_are_left_out(spotter: Spotter, signs: list
     more = [*clips, clip("word 9", "a", empty), clip("word 8", "", signs[4])]
     assert one_shot(spotter, more).words == 3
     with pytest.raises(OptionsError):
-        one_shot(spotter, [one for one in clips if one.signer == "a"])
+        one_shot(spotter, [clip for clip in clips if clip.signer == "a"])

@@ -65,4 +65,4 @@ def test_from_dictionary_and_corpus_through_an_annotation_run_into_spottings_and
     expected = ("licence of words", "consent of words", "licence of videos", "consent of videos")
     read: list[Spotting | Label] = [*read_spottings(table), *read_labels(labels.parent, open_corpus(corpus).videos)]
     assert len(read) > 2
-    assert {(one.licence, one.consent, one.video_licence, one.video_consent) for one in read} == {expected}
+    assert {(row.licence, row.consent, row.video_licence, row.video_consent) for row in read} == {expected}

@@ -395,7 +395,7 @@ def test_annotations_numbered_anew_do_not_take_the_records_of_others(tmp_path: P
     swapped = text.replace('ANNOTATION_ID="a1"', 'ANNOTATION_ID="x"').replace('_ID="a2"', '_ID="a1"')
     (tmp_path / "t.eaf").write_text(swapped.replace('ANNOTATION_ID="x"', 'ANNOTATION_ID="a2"'))
     spottings = read_spottings(tmp_path / "t.eaf")
-    assert [(one.word, one.start, one.source) for one in spottings] == [("apple", 0.96, "V"), ("pear", 3.0, "V")]
+    assert [(hit.word, hit.start, hit.source) for hit in spottings] == [("apple", 0.96, "V"), ("pear", 3.0, "V")]
 
 
 def test_a_damaged_record_costs_only_what_elan_does_not_show(tmp_path: Path) -> None:
@@ -442,7 +442,7 @@ def test_a_linguists_document_gives_a_spotting_per_annotation(tmp_path: Path) ->
     ]
     assert read_spottings(tmp_path / "x.eaf") == signs
     (tmp_path / "BL 01.mov").touch()
-    assert [one.video for one in read_spottings(tmp_path / "x.eaf")] == [str(tmp_path / "BL 01.mov")] * 2
+    assert [hit.video for hit in read_spottings(tmp_path / "x.eaf")] == [str(tmp_path / "BL 01.mov")] * 2
 
 
 def with_tier(name: str) -> str:
@@ -457,7 +457,7 @@ def with_tier(name: str) -> str:
 @pytest.mark.parametrize("name", ["RH-IDgloss", "GlossL S1", "Lexem_Sign_r_A", "Glosa_DH S1", "signs"])
 def test_free_translations_are_not_read_as_signs(name: str, tmp_path: Path) -> None:
     (tmp_path / "x.eaf").write_text(with_tier(name))
-    assert [one.word for one in read_spottings(tmp_path / "x.eaf")] == ["APPLE", "PT:PRO1"]
+    assert [hit.word for hit in read_spottings(tmp_path / "x.eaf")] == ["APPLE", "PT:PRO1"]
     assert list_tiers(tmp_path / "x.eaf") == [
         TierSummary("Free Translation", "default-lt", 1, is_read=False),
         TierSummary(name, "default-lt", 2, is_read=True),
@@ -470,9 +470,9 @@ def test_without_a_gloss_tier_the_tiers_are_named(tmp_path: Path) -> None:
     tiers = r"'Free Translation' \(1\), 'right' \(2\), 'remarks' \(1\)"
     with pytest.raises(FormatError, match=tiers):
         read_spottings(tmp_path / "x.eaf")
-    assert [one.word for one in read_spottings(tmp_path / "x.eaf", tiers=["right"])] == ["APPLE", "PT:PRO1"]
+    assert [hit.word for hit in read_spottings(tmp_path / "x.eaf", tiers=["right"])] == ["APPLE", "PT:PRO1"]
     chosen = read_spottings(tmp_path / "x.eaf", tiers=["remarks", "Free Translation"])
-    assert [(one.word, one.start, one.end) for one in chosen] == [
+    assert [(hit.word, hit.start, hit.end) for hit in chosen] == [
         ("unclear", 1.0, 1.5),
         ("I like apples.", 1.0, 2.0),
     ]

@@ -66,12 +66,12 @@ APPLE = Spotting("apple", "news.mp4", 1.28, 0.96, 1.6, 0.8312345678901234, "appl
 
 def by_video(spottings: list[Spotting]) -> list[list[Spotting]]:
     """The same list, cut as ELAN and WebVTT cut it."""
-    return [[one for one in spottings if one.video == video] for video in dict.fromkeys(one.video for one in spottings)]
+    return [[hit for hit in spottings if hit.video == video] for video in dict.fromkeys(hit.video for hit in spottings)]
 
 
 def assert_reads_back(spottings: list[Spotting], path: Path) -> None:
     files = write(spottings, path)
-    assert files == output_paths(path, (one.video for one in spottings))
+    assert files == output_paths(path, (hit.video for hit in spottings))
     parts = by_video(spottings) if path.suffix in ONE_VIDEO and spottings else [spottings]
     assert [read_spottings(file) for file in files] == parts
 
@@ -88,7 +88,7 @@ def test_every_awkward_word_reads_back_equal_and_in_order(suffix: str, tmp_path:
     awkward = [replace(APPLE, word=word, exemplar=word, video=word) for word in AWKWARD]
     awkward += [APPLE, APPLE, replace(APPLE, start=0.9600001), awkward[3]]
     assert_reads_back(awkward[::-1], tmp_path / f"awkward{suffix}")
-    assert_reads_back([replace(one, video="a.mp4") for one in awkward[::-1]], tmp_path / f"one{suffix}")
+    assert_reads_back([replace(hit, video="a.mp4") for hit in awkward[::-1]], tmp_path / f"one{suffix}")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

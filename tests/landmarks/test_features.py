@@ -57,9 +57,13 @@ def test_unknown_size_counts_as_square():
     np.testing.assert_array_equal(wide, square)
 
 
+def copied_parts(landmarks: Landmarks) -> list[np.ndarray]:
+    return [part.copy() for part in (landmarks.body, landmarks.left_hand, landmarks.right_hand, landmarks.face)]
+
+
 def test_camera_does_not_matter(make_signing):
     landmarks = make_signing(60, size=(500, 500))
-    moved = [part.copy() for part in landmarks._parts()]
+    moved = copied_parts(landmarks)
     for part in moved:
         part[..., :3] *= 0.5
         part[..., 0] += 0.2
@@ -70,7 +74,7 @@ def test_camera_does_not_matter(make_signing):
 
 def test_aspect_does_not_matter(make_signing):
     square = make_signing(40, size=(400, 400))
-    parts = [part.copy() for part in square._parts()]
+    parts = copied_parts(square)
     for part in parts:
         part[..., [0, 2]] /= 2  # the same picture on a canvas twice as wide
     wide = Landmarks(*parts, square.times, (800, 400))  # type: ignore[call-arg]

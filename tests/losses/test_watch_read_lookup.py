@@ -177,17 +177,13 @@ def test_the_background_of_the_subtitle_is_read() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("temperature", [0.07, 1.0])
-def test_released_bags_equal_slow_loops(seed: int, temperature: float) -> None:
+def test_bags_of_runs_and_of_the_appendix_equal_slow_loops(seed: int, temperature: float) -> None:
     batch = random_batch(seed)
-    loss = watch_read_lookup(batch, temperature, "released").item()
-    assert loss == pytest.approx(slow_released(batch, temperature), rel=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("temperature", [0.07, 1.0])
-def test_bags_of_the_appendix_equal_slow_loops(seed: int, temperature: float) -> None:
-    batch = random_batch(seed)
-    assert watch_read_lookup(batch, temperature).item() == pytest.approx(slow_appendix(batch, temperature), rel=1e-9)
+    for loss, slow in (
+        (watch_read_lookup(batch, temperature, "released"), slow_released),
+        (watch_read_lookup(batch, temperature), slow_appendix),
+    ):
+        assert loss.item() == pytest.approx(slow(batch, temperature), rel=1e-9)
 
 
 def one_item(fore: float, back: tuple[float, float]) -> Batch:

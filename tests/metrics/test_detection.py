@@ -35,17 +35,17 @@ def slow_hits(spottings: list[Spotting], truths: list[TrueSign]) -> list[tuple[s
     """Word, score and whether right, over everything, the best score first."""
     free = sorted(truths, key=lambda truth: truth.segment)
     hits = []
-    for one in by_score(spottings):
+    for hit in by_score(spottings):
         near = [
             truth
             for truth in free
-            if (truth.word, truth.video) == (one.word, one.video)
-            and truth.segment.start - 0.2 - 1e-6 <= one.time <= truth.segment.end + 0.2 + 1e-6
+            if (truth.word, truth.video) == (hit.word, hit.video)
+            and truth.segment.start - 0.2 - 1e-6 <= hit.time <= truth.segment.end + 0.2 + 1e-6
         ]
-        near.sort(key=lambda truth: (-one.segment.iou(truth.segment), abs(one.time - truth.segment.middle)))
+        near.sort(key=lambda truth: (-hit.segment.iou(truth.segment), abs(hit.time - truth.segment.middle)))
         if near:
             free.remove(near[0])
-        hits.append((one.word, one.score, bool(near)))
+        hits.append((hit.word, hit.score, bool(near)))
     return hits
 
 
@@ -180,9 +180,9 @@ SEGMENTS = st.lists(
 def slow_match(spottings: list[Spotting], truths: list[Segment]) -> list[Segment | None]:
     free = sorted(truths)
     matches: list[Segment | None] = []
-    for one in spottings:
-        allowed = [sign for sign in free if sign.start - 0.2 - 1e-6 <= one.time <= sign.end + 0.2 + 1e-6]
-        allowed.sort(key=lambda sign: (-one.segment.iou(sign), abs(one.time - sign.middle), sign))
+    for hit in spottings:
+        allowed = [sign for sign in free if sign.start - 0.2 - 1e-6 <= hit.time <= sign.end + 0.2 + 1e-6]
+        allowed.sort(key=lambda sign: (-hit.segment.iou(sign), abs(hit.time - sign.middle), sign))
         if allowed:
             free.remove(allowed[0])
         matches.append(allowed[0] if allowed else None)
@@ -206,7 +206,7 @@ def test_the_order_of_records_does_not_matter(spottings, truths, random) -> None
 @given(APPLES, SEGMENTS)
 def test_a_lower_threshold_changes_nothing_above_it(spottings: list[Spotting], truths: list[Segment]) -> None:
     ordered = by_score(spottings)
-    high = [one for one in ordered if one.score >= 0.5]
+    high = [hit for hit in ordered if hit.score >= 0.5]
     assert match(ordered, truths)[: len(high)] == match(high, truths)
 
 

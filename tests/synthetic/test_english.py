@@ -35,21 +35,23 @@ def test_vocabulary_of_any_size_is_unique_and_begins_alike(count):
     assert words[:50] == [word.word for word in vocabulary(50)][:count]
 
 
-@pytest.mark.parametrize(("count", "message"), [(0, "at least 1 word; got 0"), (10_000_000, "at most")])
-def test_impossible_vocabularies_are_refused_in_one_line(count, message):
-    with pytest.raises(OptionsError, match=message):
-        vocabulary(count)
-
-
 def test_own_words_keep_their_class_and_unknown_ones_become_nouns():
     speak, quokka = as_english(["Speak", "quokka "])
     assert (speak.kind, quokka.kind, quokka.word) == ("act", "thing", "quokka")
 
 
-@pytest.mark.parametrize(("words", "message"), [(["a", " "], "word 2"), (["dog", "Dog"], "twice")])
-def test_bad_own_words_are_named(words, message):
+@pytest.mark.parametrize(
+    ("make", "words", "message"),
+    [
+        (vocabulary, 0, "got 0"),
+        (vocabulary, 10_000_000, "at most"),
+        (as_english, ["a", " "], "word 2"),
+        (as_english, ["dog", "Dog"], "twice"),
+    ],
+)
+def test_impossible_vocabularies_and_words_are_named(make, words, message):
     with pytest.raises(OptionsError, match=message):
-        as_english(words)
+        make(words)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from signspot.metrics.bootstrap import Interval
 from signspot.training.adaptation import deciding, is_kept, same_rate
-from signspot.training.adaptation_data import Gain, HeldOutScores, Turn, _naming, gains
+from signspot.training.adaptation_data import Gain, HeldOutScores, Turn, gains, naming_rates
 
 
 def gain(measure: str, group: str, low: float, high: float, words: int = 20) -> Gain:
@@ -19,7 +19,7 @@ def test_naming_counts_pairs_in_the_right_order() -> None:
     """
     best = np.array([[0.9, 0.1], [0.4, 0.2], [0.5, 0.3], [0.4, 0.4]])
     is_named = np.array([[True, True], [True, True], [False, True], [False, True]])
-    assert dict(_naming(["apple", "pear"], best, is_named)) == {"apple": pytest.approx(2.5 / 4)}
+    assert dict(naming_rates(["apple", "pear"], best, is_named)) == {"apple": pytest.approx(2.5 / 4)}
 
 
 def test_gains_are_paired_by_word_and_told_by_group_over_all_turns() -> None:

@@ -21,18 +21,12 @@ def test_squash_ignores_the_aspect_and_crops_the_centre():
     assert abs(int((pixels[0, 0] > 0).argmax()) - 112) <= 1  # the middle stays in the middle
 
 
-def test_the_crop_leaves_16_of_256_pixels_on_each_side():
+@pytest.mark.parametrize(("size", "wider"), [(224, {"size": 226, "squash": 256}), (56, {"size": 58, "squash": 64})])
+def test_crops_of_any_size_leave_16_of_256_pixels_on_each_side(size, wider):
     image = np.zeros((256, 256, 3), np.uint8)
     image[16:240, 16:240] = 255
-    assert (squash_and_crop(image) == 0.5).all()
-    assert not (squash_and_crop(image, size=226, squash=256) == 0.5).all()
-
-
-def test_smaller_crops_see_the_same_part_of_the_picture():
-    image = np.zeros((256, 256, 3), np.uint8)
-    image[16:240, 16:240] = 255
-    assert (squash_and_crop(image, size=56) == 0.5).all()
-    assert not (squash_and_crop(image, size=58, squash=64) == 0.5).all()
+    assert (squash_and_crop(image, size=size) == 0.5).all()
+    assert not (squash_and_crop(image, **wider) == 0.5).all()
 
 
 def test_a_resize_is_bilinear_at_pixel_centres():
