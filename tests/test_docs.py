@@ -23,9 +23,7 @@ from tests.fixtures.source import parsed
 
 ROOT = Path(signspot.__file__).parent.parent
 DOCS = ROOT / "docs"
-GENERATED = DOCS / "reference" / "cli.md"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
-WRITTEN = [page for page in PAGES if page != GENERATED]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
