@@ -53,9 +53,9 @@ def signspot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="session")
-def corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `signs/*.pose`, `footage.pose` and `encoder.safetensors`."""
-    folder = tmp_path_factory.mktemp("corner")
+    folder = tmp_path_factory.mktemp("inputs")
     lexicon = lexicon_of("apple", "friend", "name")
     write_landmarks(footage_of(lexicon, [*lexicon, *lexicon])[0], folder / "footage.pose")
     for word in lexicon:

@@ -12,20 +12,20 @@ from tests.cli.conftest import Cli
 
 
 @pytest.fixture
-def footage(corner: Path, tmp_path: Path) -> Path:
+def footage(inputs: Path, tmp_path: Path) -> Path:
     """One subtitled video."""
     folder = tmp_path / "footage"
     folder.mkdir()
-    shutil.copy(corner / "footage.pose", folder / "monday.pose")
+    shutil.copy(inputs / "footage.pose", folder / "monday.pose")
     text = "1\n00:00:00,500 --> 00:00:02,000\nTwo apples.\n\n2\n00:00:02,000 --> 00:00:03,000\nMy friend's name\n"
     (folder / "monday.srt").write_text(text)
     return folder
 
 
-def test_from_footage_to_labels(signspot: Cli, corner: Path, footage: Path, tmp_path: Path) -> None:
+def test_from_footage_to_labels(signspot: Cli, inputs: Path, footage: Path, tmp_path: Path) -> None:
     table, labels = tmp_path / "labels.csv", tmp_path / "labels" / "D.jsonl"
-    common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
-    common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
+    common: tuple[object, ...] = ("annotate", footage, "--dictionary", inputs / "signs", "--out", tmp_path / "run")
+    common += ("--encoder", inputs / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
     out, _ = signspot.ok(*common, "--export", table, "--labels", labels)
     assert out.startswith("1 video with subtitles: 1 annotated, 0 unchanged, 0 failed\n")
     spottings = read_spottings(table)
@@ -70,15 +70,15 @@ def test_from_footage_to_labels(signspot: Cli, corner: Path, footage: Path, tmp_
     ],
 )
 def test_mistakes_are_told_in_one_line(
-    signspot: Cli, corner: Path, footage: Path, tmp_path: Path, options: tuple[object, ...], ends: int, message: str
+    signspot: Cli, inputs: Path, footage: Path, tmp_path: Path, options: tuple[object, ...], ends: int, message: str
 ) -> None:
-    where = ("--dictionary", corner / "signs", "--out", tmp_path / "run")
-    encoder = ("--encoder", corner / "encoder.safetensors")
+    where = ("--dictionary", inputs / "signs", "--out", tmp_path / "run")
+    encoder = ("--encoder", inputs / "encoder.safetensors")
     assert message in signspot.mistake("annotate", footage, *where, *encoder, *options, ends=ends)
 
 
 def test_every_video_gets_a_document_that_links_to_it(
-    signspot: Cli, corner: Path, footage: Path, tmp_path: Path
+    signspot: Cli, inputs: Path, footage: Path, tmp_path: Path
 ) -> None:
     """Equal names in two folders do not collide, in tables neither; videos keep their suffix."""
     for day in ("mon", "tue"):
@@ -88,8 +88,8 @@ def test_every_video_gets_a_document_that_links_to_it(
     for suffix in (".pose", ".srt"):
         (footage / f"monday{suffix}").unlink()
     table, document = tmp_path / "out" / "all.csv", tmp_path / "out" / "x.eaf"
-    common: tuple[object, ...] = ("annotate", footage, "--dictionary", corner / "signs", "--out", tmp_path / "run")
-    common += ("--encoder", corner / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
+    common: tuple[object, ...] = ("annotate", footage, "--dictionary", inputs / "signs", "--out", tmp_path / "run")
+    common += ("--encoder", inputs / "encoder.safetensors", "--threshold", 0.6, "--keep", 0.5)
     signspot.ok(*common, "--export", table, "--export", document)
     videos = {(footage / day / "a.pose").resolve() for day in ("mon", "tue")}
     assert {Path(spotting.video).resolve() for spotting in read_spottings(table)} == videos

@@ -32,16 +32,16 @@ def test_misuse_names_the_help_of_its_verb(signspot: Cli, arguments: tuple[str, 
     assert err.rstrip().endswith(hint)
 
 
-def test_bad_values_end_with_2_and_failures_with_1(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+def test_bad_values_end_with_2_and_failures_with_1(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
     assert signspot("synthetic", "make", tmp_path / "w", "--size", "large")[0] == 2
-    assert signspot("convert", corner / "footage.pose", tmp_path / "a.docx")[0] == 2
+    assert signspot("convert", inputs / "footage.pose", tmp_path / "a.docx")[0] == 2
     (tmp_path / "damaged.jsonl").write_text("no json")
     assert signspot("convert", tmp_path / "damaged.jsonl", tmp_path / "a.csv")[0] == 1
 
 
 @pytest.mark.parametrize("position", ["before", "after"])
-def test_debug_may_follow_the_command(corner: Path, position: str) -> None:
-    verb = ["convert", str(corner / "nowhere.jsonl"), "a.csv"]
+def test_debug_may_follow_the_command(inputs: Path, position: str) -> None:
+    verb = ["convert", str(inputs / "nowhere.jsonl"), "a.csv"]
     words = ["--debug", *verb] if position == "before" else [*verb, "--debug"]
     code = f"import sys; sys.argv = {['signspot', *words]!r}; from signspot.cli.app import run; run()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -124,22 +124,22 @@ def test_a_terminal_sees_a_bar() -> None:
     ],
 )
 def test_inputs_are_checked_before_any_work(
-    signspot: Cli, corner: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+    signspot: Cli, inputs: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
 ) -> None:
-    monkeypatch.chdir(corner)
+    monkeypatch.chdir(inputs)
     monkeypatch.setattr("signspot.spotting.spotter.load", None)  # no encoder is loaded
     assert "nowhere" in signspot.mistake(*arguments.split())
-    assert not (corner / "out").exists()
+    assert not (inputs / "out").exists()
 
 
 def test_an_encoder_is_exported_as_model_hubs_want_it_and_taken_from_there(
-    signspot: Cli, corner: Path, tmp_path: Path
+    signspot: Cli, inputs: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "published"
-    out, _ = signspot.ok("models", corner / "encoder.safetensors", "--export", folder)
+    out, _ = signspot.ok("models", inputs / "encoder.safetensors", "--export", folder)
     assert out.startswith(f"{folder}: ")
-    assert signspot("models", corner / "encoder.safetensors", "--export", folder)[0] == 1  # nothing is overwritten
-    words = ("spot", corner / "footage.pose", corner / "signs", "--threshold", "0.5", "--json", "--no-cache")
-    plain, published = (signspot(*words, "--encoder", name) for name in (corner / "encoder.safetensors", folder))
+    assert signspot("models", inputs / "encoder.safetensors", "--export", folder)[0] == 1  # nothing is overwritten
+    words = ("spot", inputs / "footage.pose", inputs / "signs", "--threshold", "0.5", "--json", "--no-cache")
+    plain, published = (signspot(*words, "--encoder", name) for name in (inputs / "encoder.safetensors", folder))
     assert plain[0] == 0
     assert published == plain

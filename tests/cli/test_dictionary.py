@@ -13,9 +13,9 @@ from signspot.types import Spotting
 from tests.cli.conftest import Cli
 
 
-def test_build_then_info(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    encoder = ("--encoder", corner / "encoder.safetensors")
-    out, err = signspot.ok("dictionary", "build", corner / "signs", tmp_path / "d", *encoder)
+def test_build_then_info(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    encoder = ("--encoder", inputs / "encoder.safetensors")
+    out, err = signspot.ok("dictionary", "build", inputs / "signs", tmp_path / "d", *encoder)
     assert out.strip() == "3 words, 3 exemplars"
     assert "embedded 3 of 3 exemplars" in err
     _, out, _ = signspot("dictionary", "info", tmp_path / "d")
@@ -25,9 +25,9 @@ def test_build_then_info(signspot: Cli, corner: Path, tmp_path: Path) -> None:
     assert "Did you mean 'name'?" in signspot.refused("dictionary", "info", tmp_path / "d", "nam", ends=1)
 
 
-def test_unreadable_files_are_named_and_the_rest_goes_on(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_the_rest_goes_on(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "signs").mkdir()
-    (tmp_path / "signs" / "apple.pose").write_bytes((corner / "signs" / "apple.pose").read_bytes())
+    (tmp_path / "signs" / "apple.pose").write_bytes((inputs / "signs" / "apple.pose").read_bytes())
     (tmp_path / "signs" / "broken.mp4").write_bytes(b"not a video")
     out, err = signspot.ok("dictionary", "info", tmp_path / "signs")
     assert "1 word, 1 exemplar" in out
@@ -54,8 +54,8 @@ def test_convert_names_the_tiers_it_passes_over_and_reads_those_that_are_named(s
     assert [spotting.word for spotting in read_spottings(tmp_path / "a.csv")] == ["I like apples."]
 
 
-def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    signs = open_landmarks(corner / "footage.pose")
+def test_a_tier_for_each_word_or_for_the_hand_that_leads(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    signs = open_landmarks(inputs / "footage.pose")
     half = len(signs) // 2
     switched = concatenate([signs[:half], signs.mirrored()[half:]])  # the signer changes hands
     write_landmarks(switched, tmp_path / "footage.pose")
@@ -103,12 +103,12 @@ def test_convert_writes_one_document_per_video(signspot: Cli, tmp_path: Path) ->
     assert read_spottings(tmp_path / "x-mon-a.eaf") + read_spottings(tmp_path / "x-tue-a.eaf") == spottings
 
 
-def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
     """Find more like these: a linguist's glosses, converted to CSV, are exemplars cut out of the footage."""
     # The footage shows each word twice; a sign does not find itself where it was cut out.
     footage = tmp_path / "corpus" / "footage.pose"
     footage.parent.mkdir()
-    footage.write_bytes((corner / "footage.pose").read_bytes())
+    footage.write_bytes((inputs / "footage.pose").read_bytes())
     document = pympi.Elan.Eaf(author="a linguist")
     document.add_linked_file(footage.as_uri(), relpath="./footage.pose", mimetype="unknown")
     document.add_tier("RH-IDgloss")
@@ -118,17 +118,17 @@ def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Cli, corner: Path
     signspot.ok("convert", footage.parent / "glosses.eaf", tmp_path / "more.csv")
     out, _ = signspot.ok("dictionary", "info", tmp_path / "more.csv")
     assert "2 words, 2 exemplars" in out
-    encoder = ("--encoder", corner / "encoder.safetensors", "--json", "--top", "1", "--threshold", "0")
+    encoder = ("--encoder", inputs / "encoder.safetensors", "--json", "--top", "1", "--threshold", "0")
     out, _ = signspot.ok("spot", footage, tmp_path / "more.csv", "APPLE", *encoder)
     spotting = json.loads(out)
     assert spotting["word"] == "APPLE"
     assert spotting["start"] > 1.4
 
 
-def test_variants_are_shown(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+def test_variants_are_shown(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "signs.csv").write_text(
-        f"file,word,variant\n{corner / 'signs' / 'apple.pose'},apple,north\n"
-        f"{corner / 'signs' / 'name.pose'},apple,south\n{corner / 'signs' / 'friend.pose'},friend,\n"
+        f"file,word,variant\n{inputs / 'signs' / 'apple.pose'},apple,north\n"
+        f"{inputs / 'signs' / 'name.pose'},apple,south\n{inputs / 'signs' / 'friend.pose'},friend,\n"
     )
     _, out, _ = signspot("dictionary", "info", tmp_path / "signs.csv")
     rows = [line.split() for line in out.splitlines()]
@@ -145,31 +145,31 @@ def test_variants_are_shown(signspot: Cli, corner: Path, tmp_path: Path) -> None
     assert [exemplar["variant"] for exemplar in json.loads(out)["apple"]] == ["north", "south"]
 
 
-def test_a_model_shows_its_card(signspot: Cli, corner: Path) -> None:
-    out, _ = signspot.ok("models", corner / "encoder.safetensors")
+def test_a_model_shows_its_card(signspot: Cli, inputs: Path) -> None:
+    out, _ = signspot.ok("models", inputs / "encoder.safetensors")
     assert "{" not in out
     assert {("architecture", "landmark"), ("threshold", "0.7")} <= {tuple(line.split()) for line in out.splitlines()}
-    out, _ = signspot.ok("models", corner / "encoder.safetensors", "--json")
+    out, _ = signspot.ok("models", inputs / "encoder.safetensors", "--json")
     assert json.loads(out)[0]["architecture"] == "landmark"
     assert "no-such-model" in signspot.refused("models", "no-such-model", ends=1)
 
 
-def test_the_licence_of_weights_is_shown_once(signspot: Cli, corner: Path) -> None:
+def test_the_licence_of_weights_is_shown_once(signspot: Cli, inputs: Path) -> None:
     from signspot.models.encoder import log_licence
 
     line = "landmark: CC BY-NC-SA 4.0, see signspot models landmark"
     log_licence.cache_clear()  # other tests of this process may have loaded it
     assert line not in signspot("models", "landmark")[2]  # the card says it
     log_licence.cache_clear()
-    spot = ("spot", corner / "footage.pose", corner / "signs", "apple", "--encoder", "landmark")
+    spot = ("spot", inputs / "footage.pose", inputs / "signs", "apple", "--encoder", "landmark")
     out, err = signspot.ok(*spot)
     assert err.count(line) == 1
     assert line not in out
     assert line not in signspot(*spot)[2]
 
 
-def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    out, _ = signspot.ok("convert", corner / "signs", tmp_path / "mine.ecv")
+def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    out, _ = signspot.ok("convert", inputs / "signs", tmp_path / "mine.ecv")
     assert out.strip() == f"{tmp_path / 'mine.ecv'}: 3 words"
     vocabulary = read_vocabulary(tmp_path / "mine.ecv")
     assert vocabulary.name == "mine"
@@ -179,8 +179,8 @@ def test_a_dictionary_gives_a_vocabulary_that_documents_refer_to(signspot: Cli, 
     assert f'CVE_REF="{vocabulary.entries["apple"]}"' in (tmp_path / "a.eaf").read_text()
     assert [spotting.word for spotting in read_spottings(tmp_path / "a.eaf")] == ["apple"]
     before = vocabulary.entries["apple"]
-    signspot("convert", corner / "signs", tmp_path / "mine.ecv")  # its own file may be written again
+    signspot("convert", inputs / "signs", tmp_path / "mine.ecv")  # its own file may be written again
     assert read_vocabulary(tmp_path / "mine.ecv").entries["apple"] == before
     (tmp_path / "theirs.ecv").write_text("a person's file")
-    assert signspot("convert", corner / "signs", tmp_path / "theirs.ecv")[0] == 2
-    assert signspot("convert", corner / "signs", tmp_path / "mine.xml")[0] == 2
+    assert signspot("convert", inputs / "signs", tmp_path / "theirs.ecv")[0] == 2
+    assert signspot("convert", inputs / "signs", tmp_path / "mine.xml")[0] == 2

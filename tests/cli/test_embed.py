@@ -12,8 +12,8 @@ from signspot.models.checkpoints import load_encoder
 from tests.cli.conftest import Cli
 
 
-def test_a_folder_is_embedded_in_shards_and_only_once(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    command = ("embed", corner, "--out", tmp_path / "archive", "--encoder", corner / "encoder.safetensors")
+def test_a_folder_is_embedded_in_shards_and_only_once(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    command = ("embed", inputs, "--out", tmp_path / "archive", "--encoder", inputs / "encoder.safetensors")
     for number in (1, 2):
         out, _ = signspot.ok(*command, "--shard", f"{number}/2")
         assert "2 tracks made, 0 there already" in out
@@ -28,18 +28,18 @@ def test_a_folder_is_embedded_in_shards_and_only_once(signspot: Cli, corner: Pat
 
 
 def test_a_video_that_cannot_be_read_is_named_and_the_others_are_embedded(
-    signspot: Cli, corner: Path, tmp_path: Path
+    signspot: Cli, inputs: Path, tmp_path: Path
 ) -> None:
     footage = tmp_path / "footage"
     footage.mkdir()
     (footage / "a.pose").write_bytes(b"nothing")
-    (footage / "b.pose").write_bytes((corner / "footage.pose").read_bytes())
-    code, out, err = signspot("embed", footage, "--out", tmp_path / "out", "--encoder", corner / "encoder.safetensors")
+    (footage / "b.pose").write_bytes((inputs / "footage.pose").read_bytes())
+    code, out, err = signspot("embed", footage, "--out", tmp_path / "out", "--encoder", inputs / "encoder.safetensors")
     assert (code, "1 track made" in out, "failed: a:" in err) == (3, True, True)
 
 
-def test_a_video_is_embedded_into_a_folder_of_tracks(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    command = ("embed", corner / "footage.pose", "--out", tmp_path, "--encoder", corner / "encoder.safetensors")
+def test_a_video_is_embedded_into_a_folder_of_tracks(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    command = ("embed", inputs / "footage.pose", "--out", tmp_path, "--encoder", inputs / "encoder.safetensors")
     signspot.ok(*command)
     assert len(read_track(tmp_path / "footage.safetensors")) > 0
 
@@ -59,14 +59,14 @@ def test_shards_share_out_all_videos() -> None:
 
 
 def test_published_features_become_tracks_of_the_checkpoint_that_made_them(
-    signspot: Cli, corner: Path, tmp_path: Path
+    signspot: Cli, inputs: Path, tmp_path: Path
 ) -> None:
-    encoder = load_encoder(corner / "encoder.safetensors")
+    encoder = load_encoder(inputs / "encoder.safetensors")
     rows = np.random.default_rng(0).normal(size=(40, encoder.module.trunk.dimension)).astype(np.float32)
     np.save(tmp_path / "news.npy", rows)
     command = ("embed", tmp_path / "news.npy", "--out", tmp_path / "tracks", "--stride", 2)
     assert "--encoder" in signspot.refused(*command)
-    out, _ = signspot.ok(*command, "--encoder", corner / "encoder.safetensors")
+    out, _ = signspot.ok(*command, "--encoder", inputs / "encoder.safetensors")
     assert f"40 windows of {encoder.contract.frames} frames, stride 2" in out
     track = read_track(tmp_path / "tracks" / "news.safetensors")
     assert (track.encoder, track.grid.stride, len(track)) == (encoder.hash, 2, 40)

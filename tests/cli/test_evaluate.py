@@ -22,8 +22,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_once(options, tmp_path_factory).folder
 
 
-def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Cli, corpus: Path, corner: Path, tmp_path: Path) -> None:
-    encoder = ("--encoder", corner / "encoder.safetensors")
+def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Cli, corpus: Path, inputs: Path, tmp_path: Path) -> None:
+    encoder = ("--encoder", inputs / "encoder.safetensors")
     common = ("evaluate", "corpus", corpus, *encoder, "--words")
     out, _ = signspot.ok(*common, "all")
     assert [line.split("  ")[0] for line in out.splitlines()[1:]] == [
@@ -44,13 +44,13 @@ def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Cli, corpus: Path
 
 
 def test_recognisers_are_measured_beside_the_nearest_exemplar(
-    signspot: Cli, corpus: Path, corner: Path, tmp_path: Path
+    signspot: Cli, corpus: Path, inputs: Path, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
     module, words = build("landmark", **SMALL), list(open_corpus(corpus).dictionary())
     head = nn.Linear(module.trunk.dimension, len(words))
     weights = save_recogniser(Recogniser("small", tuple(words), module, head), tmp_path / "small.safetensors")
-    encoder = ("--encoder", corner / "encoder.safetensors")
+    encoder = ("--encoder", inputs / "encoder.safetensors")
     out, _ = signspot.ok("evaluate", "corpus", corpus, "--recogniser", weights, *encoder, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["classifier"] for row in rows} > {"small"}

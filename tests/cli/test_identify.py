@@ -24,25 +24,25 @@ def recogniser(tmp_path: Path) -> Path:
     return save_recogniser(Recogniser("small", ("apple", "friend", "name"), module, head), tmp_path / "r.safetensors")
 
 
-def test_a_sign_in_footage_is_looked_up(signspot: Cli, corner: Path) -> None:
-    encoder, footage = corner / "encoder.safetensors", corner / "footage.pose"
+def test_a_sign_in_footage_is_looked_up(signspot: Cli, inputs: Path) -> None:
+    encoder, footage = inputs / "encoder.safetensors", inputs / "footage.pose"
     part = ("--from", "1.0", "--to", "2.0")
-    out, _ = signspot.ok("identify", footage, corner / "signs", *part, "--json", "--encoder", encoder)
+    out, _ = signspot.ok("identify", footage, inputs / "signs", *part, "--json", "--encoder", encoder)
     spotter = load(encoder)
-    gallery = spotter.gallery(open_dictionary(corner / "signs"))
+    gallery = spotter.gallery(open_dictionary(inputs / "signs"))
     matches = spotter.identify(footage, gallery, segment=Segment(1.0, 2.0))
     assert [json.loads(line)["score"] for line in out.splitlines()] == [match.score for match in matches]
     assert matches != spotter.identify(footage, gallery)
 
 
-def test_a_recogniser_says_which_of_its_words_a_clip_shows(signspot: Cli, corner: Path, recogniser: Path) -> None:
-    command = ("identify", corner / "signs" / "apple.pose", recogniser, "--json")
+def test_a_recogniser_says_which_of_its_words_a_clip_shows(signspot: Cli, inputs: Path, recogniser: Path) -> None:
+    command = ("identify", inputs / "signs" / "apple.pose", recogniser, "--json")
     out, _ = signspot.ok(*command)
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["word"] for row in rows} == {"apple", "friend", "name"}
     assert sum(row["probability"] for row in rows) == pytest.approx(1, abs=1e-5)
     assert len(signspot(*command, "--top", "1")[1].splitlines()) == 1
-    part = signspot("identify", corner / "footage.pose", recogniser, "--from", "1", "--to", "2")
+    part = signspot("identify", inputs / "footage.pose", recogniser, "--from", "1", "--to", "2")
     assert (part[0], len(part[1].splitlines())) == (0, 4)
 
 
@@ -50,7 +50,7 @@ def test_a_recogniser_says_which_of_its_words_a_clip_shows(signspot: Cli, corner
     "more", [("--plot", "a.png"), ("--encoder", "warping"), ("--from", "1")], ids=lambda pair: pair[0]
 )
 def test_what_a_recogniser_has_not_is_refused(
-    signspot: Cli, corner: Path, recogniser: Path, more: tuple[str, str]
+    signspot: Cli, inputs: Path, recogniser: Path, more: tuple[str, str]
 ) -> None:
-    err = signspot.refused("identify", corner / "signs" / "apple.pose", recogniser, *more)
+    err = signspot.refused("identify", inputs / "signs" / "apple.pose", recogniser, *more)
     assert more[0] in err

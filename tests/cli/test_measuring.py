@@ -15,25 +15,25 @@ from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
 
 
-def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+def test_an_encoder_is_calibrated_on_footage_of_the_user(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
     for suffix in (".safetensors", ".json"):
-        shutil.copy((corner / "encoder").with_suffix(suffix), tmp_path)
-    weights, footage = tmp_path / "encoder.safetensors", ("--footage", corner / "footage.pose")
-    words = ("--dictionary", corner / "signs")
+        shutil.copy((inputs / "encoder").with_suffix(suffix), tmp_path)
+    weights, footage = tmp_path / "encoder.safetensors", ("--footage", inputs / "footage.pose")
+    words = ("--dictionary", inputs / "signs")
     out, _ = signspot.ok("calibrate", weights, *footage, *words, "--rate", "2000")
     threshold = float(out.split("default threshold:")[1])
     assert load_encoder(weights).contract.threshold == threshold
     assert 0.5 <= threshold <= 1
     assert "got 0.1" in signspot.refused("calibrate", weights, *footage, *words, "--rate", "0.1")
     (tmp_path / "videos").mkdir()
-    shutil.copy(corner / "footage.pose", tmp_path / "videos")
+    shutil.copy(inputs / "footage.pose", tmp_path / "videos")
     again, _ = signspot.ok("calibrate", weights, "--footage", tmp_path / "videos", *words, "--rate", "2000")
     assert again == out
 
 
-def test_exemplars_of_little_use_are_named(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    shutil.copytree(corner / "signs", tmp_path / "signs")
-    landmarks = open_landmarks(corner / "signs" / "apple.pose")
+def test_exemplars_of_little_use_are_named(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    shutil.copytree(inputs / "signs", tmp_path / "signs")
+    landmarks = open_landmarks(inputs / "signs" / "apple.pose")
     body = landmarks.body.copy()
     below = body[:, [11, 12], 1].mean() + 2.0 * abs(body[0, 11, 0] - body[0, 12, 0])
     body[:, 13:23, 1] = below + 0.01 * np.sin(np.arange(len(landmarks)) / 5)[:, None]
@@ -54,7 +54,7 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_once(options, tmp_path_factory).folder
 
 
-def test_streams_of_a_corpus_are_measured(signspot: Cli, small_corpus: Path, corner: Path) -> None:
+def test_streams_of_a_corpus_are_measured(signspot: Cli, small_corpus: Path, inputs: Path) -> None:
     command = ("evaluate", "streams", small_corpus, "--encoder", "warping")
     out, _ = signspot.ok(*command, "--json")
     rows = [json.loads(line) for line in out.splitlines()]

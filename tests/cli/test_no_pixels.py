@@ -43,15 +43,15 @@ def test_verbs_that_would_keep_pictures_refuse(arguments: list[str], reason: str
 
 
 @pytest.fixture
-def home(stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(signing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A video, two dictionaries of videos, and a cache of landmarks alone."""
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    purple_video(tmp_path / "news.mp4", stretch.footage, tmp_path / "cache")
+    purple_video(tmp_path / "news.mp4", signing.footage, tmp_path / "cache")
     for dictionary in ("signs", "others"):
         for word in ("river", "apple"):
             for take in (1, 2):
-                moved = stretch.exemplars[word][take:]  # other landmarks, hence another video
+                moved = signing.exemplars[word][take:]  # other landmarks, hence another video
                 purple_video(tmp_path / dictionary / word / f"{take}.mp4", moved, tmp_path / "cache")
     return tmp_path
 

@@ -14,10 +14,10 @@ from tests.cli.conftest import Cli
 
 
 @pytest.fixture
-def desk(corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of one's own, and in it the work: footage, signs, an encoder, a video."""
     folder = tmp_path / "desk"
-    shutil.copytree(corner, folder)
+    shutil.copytree(inputs, folder)
     write_video(folder / "x.mp4", (np.full((64, 64, 3), 90, np.uint8) for _ in range(20)), 25)
     shutil.copy(folder / "x.mp4", folder / "signs" / "w.mp4")
     monkeypatch.chdir(folder)
@@ -117,7 +117,7 @@ SUFFIXES = (".csv", ".jsonl", ".parquet", ".vtt", ".eaf", ".via.json", ".bobsl.j
 
 
 @pytest.mark.parametrize("verb", ["spot", "embed"])
-def test_the_same_command_twice_gives_the_same_bytes(signspot: Cli, corner: Path, tmp_path: Path, verb: str) -> None:
+def test_the_same_command_twice_gives_the_same_bytes(signspot: Cli, inputs: Path, tmp_path: Path, verb: str) -> None:
     before = os.umask(0o027)
     try:
         for turn in ("one", "two"):
@@ -125,11 +125,11 @@ def test_the_same_command_twice_gives_the_same_bytes(signspot: Cli, corner: Path
             out.mkdir()
             results = [part for suffix in SUFFIXES for part in ("--out", out / f"x{suffix}")]
             more = {
-                "spot": (corner / "signs", "--threshold", "0", *results, "--plot", out / "x.svg"),
+                "spot": (inputs / "signs", "--threshold", "0", *results, "--plot", out / "x.svg"),
                 "embed": ("--out", out / "x.safetensors"),
             }
-            encoder = ("--encoder", corner / "encoder.safetensors")
-            signspot.ok(verb, corner / "footage.pose", *more[verb], *encoder)
+            encoder = ("--encoder", inputs / "encoder.safetensors")
+            signspot.ok(verb, inputs / "footage.pose", *more[verb], *encoder)
     finally:
         os.umask(before)
     one, two = ({path.name: path for path in (tmp_path / turn).iterdir()} for turn in ("one", "two"))

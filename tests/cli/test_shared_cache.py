@@ -11,9 +11,9 @@ from tests.fixtures.limits import LIMIT, started
 COMMAND = (sys.executable, "-m", "signspot", "spot")
 
 
-def test_four_processes_share_a_fresh_cache(corner: Path, tmp_path: Path) -> None:
+def test_four_processes_share_a_fresh_cache(inputs: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "SIGNSPOT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
-    arguments = (corner / "footage.pose", corner / "signs", "--threshold", "0.5", "--json")
+    arguments = (inputs / "footage.pose", inputs / "signs", "--threshold", "0.5", "--json")
     command = [*COMMAND, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with ExitStack() as opened:

@@ -45,13 +45,13 @@ def test_a_reader_who_has_left_ends_the_printing_alone() -> None:
 
 @pytest.mark.parametrize(("stdout", "code"), [("pipe", 0), ("/dev/full", 1)])
 def test_files_are_written_though_results_cannot_be_printed(
-    corner: Path, tmp_path: Path, stdout: str, code: int
+    inputs: Path, tmp_path: Path, stdout: str, code: int
 ) -> None:
     ours, theirs = os.pipe() if stdout == "pipe" else (None, os.open(stdout, os.O_WRONLY))
     if ours is not None:
         os.close(ours)
-    encoder, out = ("--encoder", corner / "encoder.safetensors"), ("--out", tmp_path / "out.csv", "--threshold", "0")
-    with start("spot", corner / "footage.pose", corner / "signs", *encoder, *out, stdout=theirs) as run:
+    encoder, out = ("--encoder", inputs / "encoder.safetensors"), ("--out", tmp_path / "out.csv", "--threshold", "0")
+    with start("spot", inputs / "footage.pose", inputs / "signs", *encoder, *out, stdout=theirs) as run:
         _, err = run.communicate(timeout=LIMIT)
     os.close(theirs)
     assert run.returncode == code, err

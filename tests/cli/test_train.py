@@ -56,22 +56,22 @@ def config(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def train(signspot: Cli, config: Path, corner: Path, tmp_path: Path) -> Call:
+def train(signspot: Cli, config: Path, inputs: Path, tmp_path: Path) -> Call:
     def call(corpus: Path, *more: object, out: str = "run") -> tuple[int, str, str]:
-        encoder = () if "--encoder" in more else ("--encoder", corner / "encoder.safetensors")
+        encoder = () if "--encoder" in more else ("--encoder", inputs / "encoder.safetensors")
         return signspot("train", config, "--corpus", corpus, "--out", tmp_path / out, *encoder, *more)
 
     return call
 
 
 def test_the_result_is_an_encoder_that_spots(
-    train: Call, signspot: Cli, small_corpus: Path, corner: Path, tmp_path: Path
+    train: Call, signspot: Cli, small_corpus: Path, inputs: Path, tmp_path: Path
 ) -> None:
     code, out, err = train(small_corpus)
     assert code == 0, err
     path = tmp_path / "run" / "mine.safetensors"
     assert out.startswith(f"{path}: mine (")
-    encoder, trunk = load_encoder(path), load_encoder(corner / "encoder.safetensors")
+    encoder, trunk = load_encoder(path), load_encoder(inputs / "encoder.safetensors")
     for key, value in trunk.module.trunk.state_dict().items():
         assert torch.equal(value, encoder.module.trunk.state_dict()[key])
     card = encoder.card
@@ -82,7 +82,7 @@ def test_the_result_is_an_encoder_that_spots(
     assert card["command"].startswith("signspot train ")
     assert len(card["metrics"]["loss_by_epoch"]) == 3
     assert (tmp_path / "run" / "curve.png").stat().st_size > 1000
-    arguments = (corner / "footage.pose", corner / "signs", "--encoder", path, "--threshold", 0, "--json")
+    arguments = (inputs / "footage.pose", inputs / "signs", "--encoder", path, "--threshold", 0, "--json")
     out, _ = signspot.ok("spot", *arguments)
     assert json.loads(out.splitlines()[0])["word"] in ("apple", "friend", "name")
 
@@ -216,7 +216,7 @@ def test_a_corpus_must_be_named(signspot: Cli, config: Path) -> None:
 
 
 def test_a_checkpoint_of_another_architecture_is_one_line(
-    train: Call, small_corpus: Path, tmp_path: Path, corner: Path
+    train: Call, small_corpus: Path, tmp_path: Path, inputs: Path
 ) -> None:
     torch.manual_seed(0)
     other = make_encoder("pixels", build("s3d", frames=8, image_size=32, width=0.1))
@@ -248,7 +248,7 @@ batch = {clips = 8, before = 9, after = 3}
 
 
 def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
-    signspot: Cli, small_corpus: Path, config: Path, corner: Path, tmp_path: Path
+    signspot: Cli, small_corpus: Path, config: Path, inputs: Path, tmp_path: Path
 ) -> None:
     corpus, rgb = filmed_corpus(tmp_path / "filmed").folder, tmp_path / "rgb.toml"
     rgb.write_text(RGB)
@@ -262,10 +262,10 @@ def test_an_rgb_trunk_is_trained_and_an_embedding_on_it(
     signspot.ok("train", config, "--corpus", corpus, "--out", tmp_path / "mlp", *trunk)
     made_of = load_encoder(tmp_path / "mlp" / "mine.safetensors")
     assert (made_of.contract.kind, made_of.contract.fps, made_of.contract.dimension) == ("rgb", 12.5, 32)
-    err = signspot.refused("train", rgb, *run, "--encoder", corner / "encoder.safetensors")
+    err = signspot.refused("train", rgb, *run, "--encoder", inputs / "encoder.safetensors")
     assert "holds a training with another start" in err
     err = signspot.mistake(
-        "train", rgb, *run[:3], tmp_path / "other", "--encoder", corner / "encoder.safetensors", ends=1
+        "train", rgb, *run[:3], tmp_path / "other", "--encoder", inputs / "encoder.safetensors", ends=1
     )
     assert "the encoder 'small' is of another architecture: 'landmark' instead of 'i3d'" in err
     err = signspot.mistake("train", rgb, "--corpus", small_corpus, "--out", tmp_path / "third", ends=1)

@@ -19,21 +19,21 @@ from tests.cli.conftest import Cli
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(
-    signspot: Cli, corner: Path, options: tuple[str, float], value: str
+    signspot: Cli, inputs: Path, options: tuple[str, float], value: str
 ) -> None:
-    footage, encoder = corner / "footage.pose", corner / "encoder.safetensors"
+    footage, encoder = inputs / "footage.pose", inputs / "encoder.safetensors"
     assert value in signspot.mistake("wake", footage, "--sign", footage, "--encoder", encoder, *options)
 
 
-def test_a_camera_has_no_plot(signspot: Cli, corner: Path, tmp_path: Path) -> None:
+def test_a_camera_has_no_plot(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
     plot = tmp_path / "w.png"
-    assert "camera:0" in signspot.refused("wake", "camera:0", "--sign", corner / "footage.pose", "--plot", plot)
+    assert "camera:0" in signspot.refused("wake", "camera:0", "--sign", inputs / "footage.pose", "--plot", plot)
     assert not plot.exists()
 
 
-def test_events_of_a_file_are_lines_of_json(signspot: Cli, corner: Path, tmp_path: Path) -> None:
-    sign, plot = corner / "signs" / "apple.pose", tmp_path / "w.png"
-    out, err = signspot.ok("wake", corner / "footage.pose", "--sign", sign, "--threshold", 0.0, "--plot", plot)
+def test_events_of_a_file_are_lines_of_json(signspot: Cli, inputs: Path, tmp_path: Path) -> None:
+    sign, plot = inputs / "signs" / "apple.pose", tmp_path / "w.png"
+    out, err = signspot.ok("wake", inputs / "footage.pose", "--sign", sign, "--threshold", 0.0, "--plot", plot)
     events = [json.loads(line) for line in out.splitlines()]
     assert events
     assert all(event["latency_frames"] <= 14 for event in events)
@@ -59,14 +59,14 @@ def test_events_of_a_file_are_lines_of_json(signspot: Cli, corner: Path, tmp_pat
 )
 def test_enrolment_reports_how_distinctive_the_sign_is(
     signspot: Cli,
-    corner: Path,
+    inputs: Path,
     monkeypatch: pytest.MonkeyPatch,
     options: tuple[str, ...],
     code: int,
     expected: str,
     absent: str,
 ) -> None:
-    monkeypatch.chdir(corner)
+    monkeypatch.chdir(inputs)
     outcome = signspot("wake", "footage.pose", "--sign", "signs/apple.pose", *options)
     assert outcome[0] == code
     assert expected in outcome[2]

@@ -23,10 +23,10 @@ SMALL = {"width": 32, "hand_width": 16, "part_width": 8, "last_width": 32}
 
 
 @pytest.fixture
-def exemplars(stretch: Any, tmp_path: Path) -> list[Exemplar]:
-    for word, landmarks in stretch.exemplars.items():
+def exemplars(signing: Any, tmp_path: Path) -> list[Exemplar]:
+    for word, landmarks in signing.exemplars.items():
         write_landmarks(landmarks, tmp_path / f"{word}.pose")
-    return [Exemplar(word, word, path=tmp_path / f"{word}.pose") for word in stretch.exemplars]
+    return [Exemplar(word, word, path=tmp_path / f"{word}.pose") for word in signing.exemplars]
 
 
 def test_a_gallery_has_a_row_per_view(encoder: Encoder, exemplars: list[Exemplar]) -> None:
@@ -49,26 +49,26 @@ def test_exemplars_of_one_word_share_its_rows() -> None:
 
 
 def test_a_mirrored_exemplar_is_featurised_once(
-    encoder: Encoder, exemplars: list[Exemplar], stretch: Any, monkeypatch: pytest.MonkeyPatch
+    encoder: Encoder, exemplars: list[Exemplar], signing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
     monkeypatch.setattr(inputs, "features", lambda *a, **k: calls.append(1) or features(*a, **k))
     views = ExemplarEmbedder(encoder).embed(exemplars[0], mirror=True).embeddings
     assert len(calls) == 1
-    sign = mirror_features(sign_features(stretch.exemplars[exemplars[0].word], 25.0))
+    sign = mirror_features(sign_features(signing.exemplars[exemplars[0].word], 25.0))
     assert np.abs(views[1] - embed_sign(encoder, sign)).max() < 1e-3
 
 
-def test_a_domain_specific_trunk_embeds_exemplars_as_dictionary_and_videos_as_continuous(stretch: Any) -> None:
+def test_a_domain_specific_trunk_embeds_exemplars_as_dictionary_and_videos_as_continuous(signing: Any) -> None:
     torch.manual_seed(0)
     module = build("landmark", norm="batch", domain_norm=True, **SMALL)
     encoder = make_encoder("domains", module)
-    landmarks = stretch.exemplars["apple"]
-    exemplar, track = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings, embed(encoder, stretch.footage)
+    landmarks = signing.exemplars["apple"]
+    exemplar, track = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings, embed(encoder, signing.footage)
     for layer in module.modules():
         if isinstance(layer, DomainBatchNorm):
             layer.norms["dictionary"].running_mean += 1.0  # type: ignore[assignment]
-    assert (embed(encoder, stretch.footage).embeddings == track.embeddings).all()
+    assert (embed(encoder, signing.footage).embeddings == track.embeddings).all()
     changed = ExemplarEmbedder(encoder).embed_source(landmarks).embeddings
     assert np.abs(changed - exemplar).max() > 1e-3
     clips = torch.from_numpy(landmark_clips(sign_features(landmarks, 25.0), 16))
@@ -77,8 +77,8 @@ def test_a_domain_specific_trunk_embeds_exemplars_as_dictionary_and_videos_as_co
     assert np.abs(changed[0] - expected.numpy()).max() < 1e-5
 
 
-def test_the_sign_is_cut_out_and_turned_to_the_right_hand(stretch: Any) -> None:
-    landmarks = stretch.exemplars["apple"]
+def test_the_sign_is_cut_out_and_turned_to_the_right_hand(signing: Any) -> None:
+    landmarks = signing.exemplars["apple"]
     sign = sign_features(landmarks, 25.0)
     assert 5 < len(sign) < len(landmarks)
     mirrored = sign_features(landmarks.mirrored(), 25.0, right_handed=True)

@@ -60,37 +60,37 @@ def test_a_long_video_passes_in_blocks(encoder: Encoder) -> None:
     assert np.abs(rows[600] - windows_one_by_one(encoder, landmarks[600:616], 1)[0]).max() < 2e-3
 
 
-def test_landmarks_and_their_file_give_the_same_track(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
-    write_landmarks(stretch.footage, tmp_path / "s.pose")
-    one, two = embed(encoder, stretch.footage, 2), embed(encoder, tmp_path / "s.pose", 2)
+def test_landmarks_and_their_file_give_the_same_track(encoder: Encoder, signing: Any, tmp_path: Path) -> None:
+    write_landmarks(signing.footage, tmp_path / "s.pose")
+    one, two = embed(encoder, signing.footage, 2), embed(encoder, tmp_path / "s.pose", 2)
     assert one.grid == two.grid
     assert one.grid.stride == 2
     assert np.abs(one.embeddings - two.embeddings).max() < 4e-3
     assert (two.video, two.encoder, len(two.source)) == ("s.pose", encoder.hash, 32)
-    expected = windows_one_by_one(encoder, features(stretch.footage), 2)
+    expected = windows_one_by_one(encoder, features(signing.footage), 2)
     assert np.abs(one.embeddings - expected).max() < 2e-3
 
 
-def test_appending_silence_changes_no_window_but_the_last_ones(encoder: Encoder, stretch: Any) -> None:
-    part = stretch.footage[:60]
-    short, long = embed(encoder, part), embed(encoder, stretch.footage[:100])
+def test_appending_silence_changes_no_window_but_the_last_ones(encoder: Encoder, signing: Any) -> None:
+    part = signing.footage[:60]
+    short, long = embed(encoder, part), embed(encoder, signing.footage[:100])
     untouched = 60 - 25 - 16  # features look 25 frames ahead
     assert np.abs(short.embeddings[:untouched] - long.embeddings[:untouched]).max() < 2e-3
 
 
-def test_time_starts_where_the_landmarks_start(encoder: Encoder, stretch: Any) -> None:
-    later = replace(stretch.footage, times=stretch.footage.times + 7)
+def test_time_starts_where_the_landmarks_start(encoder: Encoder, signing: Any) -> None:
+    later = replace(signing.footage, times=signing.footage.times + 7)
     assert embed(encoder, later).grid.times[0] == pytest.approx(7 + 8 / 25)
 
 
-def test_progress_ends_at_the_whole(encoder: Encoder, stretch: Any) -> None:
+def test_progress_ends_at_the_whole(encoder: Encoder, signing: Any) -> None:
     calls: list[tuple[int, int | None]] = []
-    embed(encoder, stretch.footage, progress=lambda done, total: calls.append((done, total)))
-    assert calls[-1] == (len(stretch.footage), len(stretch.footage))
+    embed(encoder, signing.footage, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (len(signing.footage), len(signing.footage))
 
 
-def test_bad_sources_are_told_apart(encoder: Encoder, rgb_encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
-    footage = stretch.footage
+def test_bad_sources_are_told_apart(encoder: Encoder, rgb_encoder: Encoder, signing: Any, tmp_path: Path) -> None:
+    footage = signing.footage
     with pytest.raises(OptionsError):
         embed(encoder, footage, 0)
     with pytest.raises(OptionsError):
@@ -105,11 +105,11 @@ def test_bad_sources_are_told_apart(encoder: Encoder, rgb_encoder: Encoder, stre
         embed(encoder, replace(footage, left_hand=blank, right_hand=blank))
 
 
-def test_pixels_are_embedded_window_by_window(rgb_encoder: Encoder, colour_film: Path) -> None:
-    track = embed(rgb_encoder, colour_film, 5)
+def test_pixels_are_embedded_window_by_window(rgb_encoder: Encoder, colour_video: Path) -> None:
+    track = embed(rgb_encoder, colour_video, 5)
     assert len(track) == track.grid.count == 18
     assert np.linalg.norm(track.embeddings.astype(np.float32), axis=1) == pytest.approx(np.ones(18), abs=1e-2)
-    every = embed(rgb_encoder, colour_film, 1)
+    every = embed(rgb_encoder, colour_video, 1)
     assert np.abs(track.embeddings[3] - every.embeddings[15]).max() < 2e-3
 
 
@@ -138,9 +138,9 @@ def test_chunks_are_made_while_those_before_are_worked_on() -> None:
     assert threading.active_count() == threads
 
 
-def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_film: Path) -> None:
+def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_video: Path) -> None:
     with pytest.raises(NoPersonError, match=r"video\.mp4"):
-        embed(encoder, colour_film)
+        embed(encoder, colour_video)
 
 
 def test_a_stale_chunk_size_of_zero_frames_is_harmless(encoder: Encoder) -> None:
@@ -187,11 +187,11 @@ def test_frame_codes_do_not_depend_on_the_chunks(frames: int, data: st.DataObjec
     assert np.abs(codes - expected).max() < 1e-2
 
 
-def test_a_track_holds_the_codes_of_an_encoder_that_gives_them(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+def test_a_track_holds_the_codes_of_an_encoder_that_gives_them(encoder: Encoder, signing: Any, tmp_path: Path) -> None:
     eye = make_encoder("coded", SignEncoder(Coded(), UnitNorm(12), "coded", {}))
-    track = embed(eye, stretch.footage, 3)
+    track = embed(eye, signing.footage, 3)
     assert track.codes is not None
     assert track.codes.shape == (track.grid.frames, 8)
     write_track(track, tmp_path / "t.safetensors")
     assert (read_track(tmp_path / "t.safetensors").codes == track.codes).all()
-    assert embed(encoder, stretch.footage, 3).codes is None
+    assert embed(encoder, signing.footage, 3).codes is None

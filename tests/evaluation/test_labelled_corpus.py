@@ -176,20 +176,20 @@ def test_the_time_of_a_label_is_read_as_the_label_means_it() -> None:
     assert query.shown == {"e"}
 
 
-def test_what_an_encoder_found_is_no_truth_to_test_encoders_by(lame: Corpus) -> None:
+def test_what_an_encoder_found_is_no_truth_to_test_encoders_by(tiny_copy: Corpus) -> None:
     """Sure M and V are looked up; D never, however high its score."""
-    frames = round(max(sign.end for name in lame.videos for sign in lame.signs(name)) * 25) + 100
-    grids = {name: Grid(25.0, 16, 1, frames) for name in lame.videos}
-    words = [*lame.dictionary()]
-    asked_words = {query.word: query for query in find_queries(lame, grids, words)}
+    frames = round(max(sign.end for name in tiny_copy.videos for sign in tiny_copy.signs(name)) * 25) + 100
+    grids = {name: Grid(25.0, 16, 1, frames) for name in tiny_copy.videos}
+    words = [*tiny_copy.dictionary()]
+    asked_words = {query.word: query for query in find_queries(tiny_copy, grids, words)}
     one, two = list(asked_words.values())[:2]
-    shutil.rmtree(lame.folder / "labels")
+    shutil.rmtree(tiny_copy.folder / "labels")
     places = [(query.word, query.video, query.times[0]) for query in (one, two)]
-    write_records([Label(*location, 1.0, LabelSource.DICTIONARY) for location in places], lame.layout.labels("D"))
+    write_records([Label(*location, 1.0, LabelSource.DICTIONARY) for location in places], tiny_copy.layout.labels("D"))
     with pytest.raises(OptionsError):
-        labelled_queries(lame, grids, words)
+        labelled_queries(tiny_copy, grids, words)
     sure = [Label(*places[0], 0.9, LabelSource.MOUTHING), Label(*places[1], 1.0, LabelSource.VERIFIED)]
     unsure = Label(places[1][0], places[1][1], places[1][2] - 0.1, 0.89, LabelSource.MOUTHING)
-    write_records([*sure, unsure], lame.layout.labels("M"))
-    queries = labelled_queries(open_corpus(lame.folder), grids, words)
+    write_records([*sure, unsure], tiny_copy.layout.labels("M"))
+    queries = labelled_queries(open_corpus(tiny_copy.folder), grids, words)
     assert sorted((query.word, len(query.times)) for query in queries) == sorted([(one.word, 1), (two.word, 1)])

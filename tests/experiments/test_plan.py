@@ -90,10 +90,10 @@ def test_a_given_encoder_is_the_trunk_finds_labels_and_is_benchmarked(
     assert not by_name["spotting-benchmark"].claims
 
 
-def test_a_corpus_without_truth_is_measured_by_its_sure_mouthings(lame: Corpus, tmp_path: Path) -> None:
+def test_a_corpus_without_truth_is_measured_by_its_sure_mouthings(tiny_copy: Corpus, tmp_path: Path) -> None:
     cells = KeptCells(tmp_path / "cells.jsonl")
-    shutil.rmtree(lame.folder / "truth")
-    (table,) = Plan(SIZES, tmp_path, cells, lame).chosen(["table4"])
+    shutil.rmtree(tiny_copy.folder / "truth")
+    (table,) = Plan(SIZES, tmp_path, cells, tiny_copy).chosen(["table4"])
     assert {column.measure for column in table.columns} == {"mouthings mAP", "mouthings R@5"}
 
 

@@ -41,35 +41,37 @@ def _list_a_word_without_exemplar(corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("damage", [_forget_labels, _keep_one_word, _list_a_word_without_exemplar])
 def test_what_a_corpus_lacks_is_an_error(
-    lame: Corpus, size: ReproductionSize, tmp_path: Path, damage: Callable[[Corpus], None]
+    tiny_copy: Corpus, size: ReproductionSize, tmp_path: Path, damage: Callable[[Corpus], None]
 ) -> None:
-    damage(lame)
-    setup = Setup(size, tmp_path, open_corpus(lame.folder))
+    damage(tiny_copy)
+    setup = Setup(size, tmp_path, open_corpus(tiny_copy.folder))
     with pytest.raises(OptionsError):
         setup.items("seen", size.embedding, "labelled")
 
 
 def test_a_corpus_without_splits_gets_one_of_videos_and_of_words(
-    lame: Corpus, size: ReproductionSize, tmp_path: Path
+    tiny_copy: Corpus, size: ReproductionSize, tmp_path: Path
 ) -> None:
-    videos = {name: replace(video, split="") for name, video in lame.videos.items()}
-    lame.layout.splits.unlink()
-    setup = Setup(size, tmp_path, replace(lame, videos=videos))
+    videos = {name: replace(video, split="") for name, video in tiny_copy.videos.items()}
+    tiny_copy.layout.splits.unlink()
+    setup = Setup(size, tmp_path, replace(tiny_copy, videos=videos))
     assert {video.split for video in setup.corpus.videos.values()} == {"train", "test"}
     labelled = {label.word for label in setup.labels}
     assert set(setup.words.all) <= labelled
     assert set(setup.words.test) == set(setup.words.all) - set(setup.words.train) != set()
-    again = Setup(size, tmp_path, replace(lame, videos=videos))
+    again = Setup(size, tmp_path, replace(tiny_copy, videos=videos))
     assert (again.words, again.corpus.videos) == (setup.words, setup.corpus.videos)
 
 
-def test_neither_truth_nor_a_sure_label_is_an_error(lame: Corpus, size: ReproductionSize, tmp_path: Path) -> None:
-    shutil.rmtree(lame.folder / "truth")
-    labels = [line for path in sorted((lame.folder / "labels").iterdir()) for line in path.read_text().splitlines()]
-    shutil.rmtree(lame.folder / "labels")
-    (lame.folder / "labels").mkdir()
+def test_neither_truth_nor_a_sure_label_is_an_error(tiny_copy: Corpus, size: ReproductionSize, tmp_path: Path) -> None:
+    shutil.rmtree(tiny_copy.folder / "truth")
+    labels = [
+        line for path in sorted((tiny_copy.folder / "labels").iterdir()) for line in path.read_text().splitlines()
+    ]
+    shutil.rmtree(tiny_copy.folder / "labels")
+    (tiny_copy.folder / "labels").mkdir()
     unsure = [json.dumps({**json.loads(line), "confidence": 0.6}) for line in labels]
-    (lame.folder / "labels" / "M.jsonl").write_text("\n".join(unsure) + "\n")
-    setup = Setup(size, tmp_path, open_corpus(lame.folder))
+    (tiny_copy.folder / "labels" / "M.jsonl").write_text("\n".join(unsure) + "\n")
+    setup = Setup(size, tmp_path, open_corpus(tiny_copy.folder))
     with pytest.raises(OptionsError, match="truth/signs"):
         setup.queries(setup.features("joint", "seen", 0))

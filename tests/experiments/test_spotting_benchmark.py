@@ -38,8 +38,8 @@ def test_a_model_of_the_training_videos_is_a_row(tiny: Setup, tmp_path: Path) ->
     assert "(17)" in table_text(table, cells)
 
 
-def test_every_sign_has_to_be_known(lame: Corpus, size: ReproductionSize, tmp_path: Path) -> None:
-    for video in lame.in_split("test"):
-        lame.layout.truth("signs", video.id).unlink()
-    with pytest.raises(OptionsError, match=lame.folder.name):
-        spotting_benchmark(Setup(size, tmp_path, lame))
+def test_every_sign_has_to_be_known(tiny_copy: Corpus, size: ReproductionSize, tmp_path: Path) -> None:
+    for video in tiny_copy.in_split("test"):
+        tiny_copy.layout.truth("signs", video.id).unlink()
+    with pytest.raises(OptionsError, match=tiny_copy.folder.name):
+        spotting_benchmark(Setup(size, tmp_path, tiny_copy))

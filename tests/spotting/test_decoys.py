@@ -17,7 +17,7 @@ from signspot.spotting.decoys import DecoySet, alignment_scale, decoys_of, score
 from signspot.spotting.matching import warping_costs
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
-from tests.fixtures.spotting import Stretch
+from tests.fixtures.spotting import Signing
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +120,9 @@ def at_rest(sign: Landmarks, seconds: float = 2.0) -> Landmarks:
 
 
 def test_an_exemplar_of_hands_at_rest_is_named_and_counts_less(
-    spotter: Spotter, stretch: Stretch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spotter: Spotter, signing: Signing, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    apple = stretch.exemplars["apple"]
+    apple = signing.exemplars["apple"]
     with caplog.at_level(logging.WARNING):
         gallery = spotter.gallery(exemplars(tmp_path, apple=apple, lazy=at_rest(apple)))
     assert [(poor.exemplar.word, poor.matches) for poor in spotter.poor_exemplars(gallery)] == [("lazy", "rest")]
@@ -132,9 +132,9 @@ def test_an_exemplar_of_hands_at_rest_is_named_and_counts_less(
 
 
 def test_an_exemplar_near_to_everything_is_named(
-    spotter: Spotter, decoys: DecoySet, stretch: Stretch, tmp_path: Path
+    spotter: Spotter, decoys: DecoySet, signing: Signing, tmp_path: Path
 ) -> None:
-    gallery = spotter.gallery(exemplars(tmp_path, **stretch.exemplars))
+    gallery = spotter.gallery(exemplars(tmp_path, **signing.exemplars))
     resting = [(poor.exemplar.word, poor.matches) for poor in spotter.poor_exemplars(gallery)]
     assert resting == [("river", "rest")]  # which is signed below the waist: to this encoder it is nothing else
     assert gallery.codes is not None
@@ -147,30 +147,30 @@ def test_an_exemplar_near_to_everything_is_named(
     assert (gallery.exemplars[0].word, "everything") in named
 
 
-def test_an_exemplar_of_one_frame_is_a_posture(spotter: Spotter, stretch: Stretch, tmp_path: Path) -> None:
-    apple = stretch.exemplars["apple"]
+def test_an_exemplar_of_one_frame_is_a_posture(spotter: Spotter, signing: Signing, tmp_path: Path) -> None:
+    apple = signing.exemplars["apple"]
     gallery = spotter.gallery(exemplars(tmp_path, apple=apple.at(np.array([len(apple) / 2 / apple.fps]))))
     assert gallery.codes is not None
     assert np.ptp(gallery.codes, axis=1).max() == pytest.approx(0, abs=1e-5)  # it does not move
-    assert 0 <= spotter.search(stretch.footage, gallery).best["apple"].score <= 1
+    assert 0 <= spotter.search(signing.footage, gallery).best["apple"].score <= 1
 
 
-def test_an_exemplar_of_a_minute_is_searched(spotter: Spotter, stretch: Stretch, tmp_path: Path) -> None:
-    apple = stretch.exemplars["apple"]
+def test_an_exemplar_of_a_minute_is_searched(spotter: Spotter, signing: Signing, tmp_path: Path) -> None:
+    apple = signing.exemplars["apple"]
     slow = apple.at(np.linspace(0, (len(apple) - 1) / apple.fps, 1500))
     gallery = spotter.gallery(exemplars(tmp_path, apple=replace(slow, times=np.arange(1500) / 25)))
-    best = spotter.search(stretch.footage, gallery).best["apple"]
+    best = spotter.search(signing.footage, gallery).best["apple"]
     assert 0 <= best.score <= 1
     assert best.end - best.start < 3
 
 
 @pytest.mark.parametrize("missing", ["left_hand", "right_hand", "face"])
 def test_an_exemplar_with_a_part_never_seen_is_searched(
-    spotter: Spotter, stretch: Stretch, tmp_path: Path, missing: str
+    spotter: Spotter, signing: Signing, tmp_path: Path, missing: str
 ) -> None:
-    apple = stretch.exemplars["apple"]
+    apple = signing.exemplars["apple"]
     unseen = {missing: np.full_like(getattr(apple, missing), np.nan)}
     gallery = spotter.gallery(exemplars(tmp_path, apple=replace(apple, **unseen)))
     assert gallery.codes is not None
     assert np.isfinite(gallery.codes).all()
-    assert np.isfinite(spotter.search(stretch.footage, gallery).best["apple"].score)
+    assert np.isfinite(spotter.search(signing.footage, gallery).best["apple"].score)

@@ -57,8 +57,8 @@ def test_all_uses_are_reported_and_top_keeps_the_best(encoder: Encoder) -> None:
     assert [round(s.time * 25) - 8 for s in best] == [20, 60]
 
 
-def test_mirrored_exemplars_find_left_handed_signing_and_say_so(encoder: Encoder, stretch: Any) -> None:
-    footage = stretch.exemplars["apple"]
+def test_mirrored_exemplars_find_left_handed_signing_and_say_so(encoder: Encoder, signing: Any) -> None:
+    footage = signing.exemplars["apple"]
     left = footage.mirrored()
     spotter = Spotter(encoder)
     embedder = ExemplarEmbedder(encoder)
@@ -72,32 +72,32 @@ def test_mirrored_exemplars_find_left_handed_signing_and_say_so(encoder: Encoder
     assert hit.mirrored
 
 
-def test_words_of_a_dictionary_and_a_dictionary(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
-    for word, landmarks in stretch.exemplars.items():
+def test_words_of_a_dictionary_and_a_dictionary(encoder: Encoder, signing: Any, tmp_path: Path) -> None:
+    for word, landmarks in signing.exemplars.items():
         write_landmarks(landmarks, tmp_path / f"{word}.pose")
-    dictionary = {word: [Exemplar(word, word, tmp_path / f"{word}.pose")] for word in stretch.exemplars}
+    dictionary = {word: [Exemplar(word, word, tmp_path / f"{word}.pose")] for word in signing.exemplars}
     spotter = Spotter(encoder)
-    every = spotter.spot(stretch.footage, dictionary, SpotOptions(threshold=0.0))
+    every = spotter.spot(signing.footage, dictionary, SpotOptions(threshold=0.0))
     assert {s.word for s in every} == set(dictionary)
-    one = spotter.spot(stretch.footage, dictionary["apple"], SpotOptions(threshold=0.0))
+    one = spotter.spot(signing.footage, dictionary["apple"], SpotOptions(threshold=0.0))
     same = [s for s in every if s.word == "apple"]
     assert [replace(s, score=0.0) for s in one] == [replace(s, score=0.0) for s in same]
     assert [s.score for s in one] == pytest.approx([s.score for s in same], abs=2e-6)  # products of other sizes
-    assert one == spotter.spot(stretch.footage, dictionary["apple"], threshold=0.0), "options as keywords"
+    assert one == spotter.spot(signing.footage, dictionary["apple"], threshold=0.0), "options as keywords"
     assert [s.time for s in every] == sorted(s.time for s in every)
 
 
-def test_the_same_seed_gives_the_same_spottings(encoder: Encoder, stretch: Any) -> None:
+def test_the_same_seed_gives_the_same_spottings(encoder: Encoder, signing: Any) -> None:
     spotter = Spotter(encoder)
-    embed = [spotter.embed_exemplar(stretch.exemplars["name"], seed=seed) for seed in (1, 1, 2)]
+    embed = [spotter.embed_exemplar(signing.exemplars["name"], seed=seed) for seed in (1, 1, 2)]
     assert (embed[0] == embed[1]).all()
     assert (embed[0] != embed[2]).any()
     assert np.linalg.norm(embed[0]) == pytest.approx(1, abs=1e-5)
 
 
-def test_tracks_and_exemplars_are_remembered_by_content(encoder: Encoder, stretch: Any, tmp_path: Path) -> None:
+def test_tracks_and_exemplars_are_remembered_by_content(encoder: Encoder, signing: Any, tmp_path: Path) -> None:
     source, cache = tmp_path / "s.pose", tmp_path / "cache"
-    write_landmarks(stretch.footage, source)
+    write_landmarks(signing.footage, source)
     spotter = Spotter(encoder, cache)
     first = spotter.embed(source)
     (entry,) = (cache / "tracks" / encoder.hash).iterdir()
@@ -133,9 +133,9 @@ def test_an_embedding_of_another_encoder_without_a_video_is_refused(encoder: Enc
 
 
 def test_unreadable_exemplars_are_left_out_and_named(
-    encoder: Encoder, stretch: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    encoder: Encoder, signing: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_landmarks(stretch.exemplars["apple"], tmp_path / "good.pose")
+    write_landmarks(signing.exemplars["apple"], tmp_path / "good.pose")
     (tmp_path / "bad.pose").write_bytes(b"nonsense")
     both = [Exemplar("apple", "bad", tmp_path / "bad.pose"), Exemplar("apple", "good", tmp_path / "good.pose")]
     gallery = Spotter(encoder).gallery(both)
@@ -147,25 +147,25 @@ def test_unreadable_exemplars_are_left_out_and_named(
         Spotter(encoder).gallery([])
 
 
-def test_refining_a_coarse_track_finds_the_stride_1_peak(rgb_encoder: Encoder, colour_film: Path) -> None:
+def test_refining_a_coarse_track_finds_the_stride_1_peak(rgb_encoder: Encoder, colour_video: Path) -> None:
     spotter = Spotter(rgb_encoder)
-    fine = spotter.embed(colour_film)
+    fine = spotter.embed(colour_video)
     word = Exemplar("apple", "a", embedding=fine.embeddings[37].astype(np.float32), encoder=rgb_encoder.hash)
     (expected,) = spotter.spot(fine, word, SpotOptions(threshold=0.9, top=1))
-    (coarse,) = spotter.spot(colour_film, word, SpotOptions(threshold=0.9, top=1, stride=8))
-    (refined,) = spotter.spot(colour_film, word, SpotOptions(threshold=0.9, top=1, stride=8, refine=True))
+    (coarse,) = spotter.spot(colour_video, word, SpotOptions(threshold=0.9, top=1, stride=8))
+    (refined,) = spotter.spot(colour_video, word, SpotOptions(threshold=0.9, top=1, stride=8, refine=True))
     assert round(expected.time * 25) - 8 == 37
     assert refined.time == expected.time
     assert refined.score == pytest.approx(expected.score, abs=2e-3)
     assert coarse.time != expected.time
     with pytest.raises(OptionsError):
-        spotter.spot(spotter.embed(colour_film, 8), word, SpotOptions(stride=8, refine=True))
+        spotter.spot(spotter.embed(colour_video, 8), word, SpotOptions(stride=8, refine=True))
 
 
-def test_an_rgb_exemplar_is_cut_to_its_segment(rgb_encoder: Encoder, colour_film: Path) -> None:
+def test_an_rgb_exemplar_is_cut_to_its_segment(rgb_encoder: Encoder, colour_video: Path) -> None:
     embedder = ExemplarEmbedder(rgb_encoder)
-    early = embedder.embed_source(colour_film, Segment(0, 1)).embeddings
-    late = embedder.embed_source(colour_film, Segment(2, 3)).embeddings
+    early = embedder.embed_source(colour_video, Segment(0, 1)).embeddings
+    late = embedder.embed_source(colour_video, Segment(2, 3)).embeddings
     assert early.shape == (1, 12)
     assert float(early[0] @ late[0]) < 0.95
 
@@ -188,14 +188,14 @@ def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_tracks_in_the_cache_are_bounded(
-    encoder: Encoder, stretch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    encoder: Encoder, signing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The longest unused tracks go; what was just made or used stays."""
     cache = tmp_path / "cache"
     spotter, tracks = Spotter(encoder, cache), cache / "tracks" / encoder.hash
     entries = {}
     for number, name in enumerate("abc"):
-        write_landmarks(stretch.footage[: 40 + number], tmp_path / f"{name}.pose")
+        write_landmarks(signing.footage[: 40 + number], tmp_path / f"{name}.pose")
         before = set(tracks.glob("*"))
         spotter.embed(tmp_path / f"{name}.pose")
         (entries[name],) = set(tracks.glob("*")) - before

@@ -27,7 +27,7 @@ from signspot.spotting.spotter import Spotter
 from signspot.training.landmark_encoder import assemble, choose_decoys
 from signspot.types import Exemplar, Segment, Track
 from signspot_synthetic.isolated_signs import isolated_clips
-from tests.fixtures.spotting import Stretch
+from tests.fixtures.spotting import Signing
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +44,19 @@ def spotter(coder_encoder: Encoder) -> Spotter:
 
 
 @pytest.fixture(scope="module")
-def gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
+def gallery(spotter: Spotter, signing: Signing) -> Gallery:
     embedder = ExemplarEmbedder(spotter.encoder)
-    views = [embedder.embed_source(landmarks, mirror=True) for landmarks in stretch.exemplars.values()]
+    views = [embedder.embed_source(landmarks, mirror=True) for landmarks in signing.exemplars.values()]
     codes = np.stack([view.codes for view in views if view.codes is not None])
-    exemplars = [Exemplar(word, word) for word in stretch.exemplars]
+    exemplars = [Exemplar(word, word) for word in signing.exemplars]
     return Gallery.of(exemplars, np.stack([view.embeddings for view in views]), codes)
 
 
 @pytest.fixture(scope="module")
-def long_track(spotter: Spotter, stretch: Stretch) -> Track:
+def long_track(spotter: Spotter, signing: Signing) -> Track:
     """The footage again and again, for a minute and a half."""
-    often = round(1.5 * SHORTEST_VIDEO / (len(stretch.footage) / stretch.footage.fps)) + 1
-    return spotter.embed(concatenate([_later(stretch.footage, turn) for turn in range(often)]))
+    often = round(1.5 * SHORTEST_VIDEO / (len(signing.footage) / signing.footage.fps)) + 1
+    return spotter.embed(concatenate([_later(signing.footage, turn) for turn in range(often)]))
 
 
 def test_words_with_more_exemplars_than_decoys_have_share_one_search_of_decoys(
@@ -80,27 +80,27 @@ def test_words_with_more_exemplars_than_decoys_have_share_one_search_of_decoys(
     assert counts_asked == [3]
 
 
-def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
-    result = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1))
-    assert {hit.word for hit in result.spottings} == set(stretch.words)
+def test_signs_are_found_where_they_are_with_their_spans(spotter: Spotter, gallery: Gallery, signing: Signing) -> None:
+    result = spotter.search(signing.footage, gallery, SpotOptions(threshold=0.0, top=1))
+    assert {hit.word for hit in result.spottings} == set(signing.words)
     for hit in result.spottings:
         assert hit.time == pytest.approx((hit.start + hit.end) / 2, abs=0.0015)  # all three are rounded to 1 ms
         assert hit.end - hit.start < 2.0
         assert result.best[hit.word] == replace(hit, confidence="")
     order = [hit.word for hit in result.spottings if hit.word != "river"]  # which is signed twice
-    assert order == [word for word in stretch.words if word != "river"]
+    assert order == [word for word in signing.words if word != "river"]
 
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
 def test_an_exemplar_does_not_find_itself_where_it_was_cut_out(
-    spotter: Spotter, stretch: Stretch, match: Literal["alignment", "embedding"], tmp_path: Path
+    spotter: Spotter, signing: Signing, match: Literal["alignment", "embedding"], tmp_path: Path
 ) -> None:
     """In the same video, however the file is called; another exemplar still finds the sign there, as if alone."""
     options = SpotOptions(threshold=0.0, match=match)
     footage, renamed = (tmp_path / f"{name}.pose" for name in ("footage", "renamed"))
     for path in (footage, renamed):
-        write_landmarks(stretch.footage, path)
-    write_landmarks(stretch.exemplars["apple"], tmp_path / "apple.pose")
+        write_landmarks(signing.footage, path)
+    write_landmarks(signing.exemplars["apple"], tmp_path / "apple.pose")
     other = Exemplar("apple", "other", tmp_path / "apple.pose")
     expected = spotter.search(footage, [other], options)
     original = expected.best["apple"]
@@ -117,10 +117,10 @@ def test_an_exemplar_does_not_find_itself_where_it_was_cut_out(
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
 def test_scores_of_words_are_those_of_the_best_locations(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
+    spotter: Spotter, gallery: Gallery, signing: Signing, match: Literal["alignment", "embedding"]
 ) -> None:
     options = SpotOptions(threshold=1.0, match=match)
-    track = spotter.embed(stretch.footage)
+    track = spotter.embed(signing.footage)
     scores = spotter.word_scores(track, gallery, options)
     end = track.grid.frames / track.grid.fps
     for within in (Segment(0.0, end), Segment(1.0, 2.5), Segment(3.03, 3.05), Segment(end - 0.7, end)):
@@ -135,10 +135,10 @@ def test_scores_of_words_are_those_of_the_best_locations(
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
 def test_scores_of_exemplars_are_kept_of_a_search_in_a_part_of_a_video(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
+    spotter: Spotter, gallery: Gallery, signing: Signing, match: Literal["alignment", "embedding"]
 ) -> None:
     options, within = SpotOptions(threshold=1.0, match=match), Segment(1.0, 4.0)
-    track = spotter.embed(stretch.footage)
+    track = spotter.embed(signing.footage)
     one = replace(
         gallery, exemplars=(replace(gallery.exemplars[0], word=gallery.exemplars[1].word), *gallery.exemplars[1:])
     )
@@ -156,11 +156,11 @@ def test_scores_of_exemplars_are_kept_of_a_search_in_a_part_of_a_video(
 
 @pytest.mark.parametrize("match", ["alignment", "embedding"])
 def test_spottings_in_a_part_of_a_video_do_not_depend_on_the_other_words(
-    spotter: Spotter, gallery: Gallery, stretch: Stretch, match: Literal["alignment", "embedding"]
+    spotter: Spotter, gallery: Gallery, signing: Signing, match: Literal["alignment", "embedding"]
 ) -> None:
     """To the last digit, though products of other sizes are rounded otherwise."""
     options, within = SpotOptions(threshold=0.0, match=match), Segment(0.5, 5.0)
-    track = spotter.embed(stretch.footage)
+    track = spotter.embed(signing.footage)
     together = Spotter(spotter.encoder).search(track, gallery, options, within=within)
     for word in gallery.words:
         alone = Spotter(spotter.encoder).search(track, gallery.of_words([word]), options, within=within)
@@ -170,7 +170,7 @@ def test_spottings_in_a_part_of_a_video_do_not_depend_on_the_other_words(
 
 
 def test_decoys_are_searched_in_background_signing_once_for_all_videos(
-    coder_encoder: Encoder, gallery: Gallery, stretch: Stretch, monkeypatch: pytest.MonkeyPatch
+    coder_encoder: Encoder, gallery: Gallery, signing: Signing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both videos are short; only what depends on the video is searched for in the second one."""
     spotter = Spotter(coder_encoder)
@@ -185,7 +185,7 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
         return real(self, rows, out)
 
     monkeypatch.setattr(AlignmentMatcher, "compared", watched)
-    tracks = [spotter.embed(stretch.footage), spotter.embed(stretch.footage)]
+    tracks = [spotter.embed(signing.footage), spotter.embed(signing.footage)]
     first, again = (spotter.search(track, gallery, SpotOptions(threshold=0.3)) for track in tracks[:1] * 2)
     once = len(searched)
     assert once > 0
@@ -196,9 +196,9 @@ def test_decoys_are_searched_in_background_signing_once_for_all_videos(
     assert len(searched) > once
 
 
-def test_tracks_that_are_searched_at_once_do_not_share_a_cache(spotter: Spotter, stretch: Stretch) -> None:
+def test_tracks_that_are_searched_at_once_do_not_share_a_cache(spotter: Spotter, signing: Signing) -> None:
     """A server searches in threads: the cache of one track is never given for another."""
-    tracks = [spotter.embed(stretch.footage[: 60 + number]) for number in range(2)]
+    tracks = [spotter.embed(signing.footage[: 60 + number]) for number in range(2)]
     last, caches = LastTrack(), list[tuple[int, TrackCache]]()
 
     def ask(number: int) -> None:
@@ -246,13 +246,13 @@ def test_rates_and_thresholds_are_the_same_decision(spotter: Spotter, gallery: G
             assert {(hit.word, hit.time) for hit in alone} == {located for located in places if located[0] == word}
 
 
-def test_a_short_video_reports_no_rates(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
+def test_a_short_video_reports_no_rates(spotter: Spotter, gallery: Gallery, signing: Signing) -> None:
     """Seconds of signing are too few to say how often chance reaches a score in an hour."""
-    every = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.3))
+    every = spotter.search(signing.footage, gallery, SpotOptions(threshold=0.3))
     assert every.spottings
     assert {hit.false_alarms_per_hour for hit in (*every.spottings, *every.best.values())} == {None}
     assert {hit.confidence for hit in every.spottings} <= {"sure", "likely", "check"}
-    assert len(spotter.spot(stretch.footage, gallery)) < len(every.spottings)
+    assert len(spotter.spot(signing.footage, gallery)) < len(every.spottings)
 
 
 def test_thresholds_do_not_jump_with_the_length_of_a_video(
@@ -275,9 +275,9 @@ def _first(track: Track, seconds: float) -> Track:
     )
 
 
-def test_words_compete_for_a_location(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
-    every = spotter.spot(stretch.footage, gallery, threshold=0.3)
-    best = spotter.spot(stretch.footage, gallery, threshold=0.3, compete=True)
+def test_words_compete_for_a_location(spotter: Spotter, gallery: Gallery, signing: Signing) -> None:
+    every = spotter.spot(signing.footage, gallery, threshold=0.3)
+    best = spotter.spot(signing.footage, gallery, threshold=0.3, compete=True)
     places = {(hit.word, hit.time) for hit in best}
     assert places < {(hit.word, hit.time) for hit in every}
     for lost in (hit for hit in every if (hit.word, hit.time) not in places):
@@ -328,11 +328,11 @@ def _later(footage: Landmarks, turn: int) -> Landmarks:
 
 
 def test_the_words_of_a_dictionary_are_decoys_for_each_other_where_an_encoder_brings_none(
-    encoder: Encoder, stretch: Stretch
+    encoder: Encoder, signing: Signing
 ) -> None:
     """An encoder of embeddings alone: as for RGB, with no decoys and no table in its card."""
     plain = Spotter(encoder)
-    few, short = plain_gallery(plain, stretch), plain.embed(stretch.footage)
+    few, short = plain_gallery(plain, signing), plain.embed(signing.footage)
     often = round(1.5 * SHORTEST_VIDEO / (short.grid.frames / short.grid.fps))
     embeddings = np.concatenate([short.embeddings] * often)
     grid = replace(short.grid, frames=len(embeddings) + short.grid.window - 1)
@@ -351,32 +351,32 @@ def test_the_words_of_a_dictionary_are_decoys_for_each_other_where_an_encoder_br
     assert counts[0] > counts[1]
 
 
-def test_the_match_can_be_chosen(spotter: Spotter, gallery: Gallery, stretch: Stretch, encoder: Encoder) -> None:
-    by_embedding = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1, match="embedding"))
-    by_alignment = spotter.search(stretch.footage, gallery, SpotOptions(threshold=0.0, top=1, match="alignment"))
+def test_the_match_can_be_chosen(spotter: Spotter, gallery: Gallery, signing: Signing, encoder: Encoder) -> None:
+    by_embedding = spotter.search(signing.footage, gallery, SpotOptions(threshold=0.0, top=1, match="embedding"))
+    by_alignment = spotter.search(signing.footage, gallery, SpotOptions(threshold=0.0, top=1, match="alignment"))
     assert len(by_embedding.times) < len(by_alignment.times) == by_alignment.track.grid.frames
     plain = Spotter(encoder)  # an encoder without frame codes
     with pytest.raises(TrackError):
-        plain.search(stretch.footage, plain_gallery(plain, stretch), SpotOptions(match="alignment"))
-    older = replace(spotter.embed(stretch.footage), codes=None)
+        plain.search(signing.footage, plain_gallery(plain, signing), SpotOptions(match="alignment"))
+    older = replace(spotter.embed(signing.footage), codes=None)
     with pytest.raises(TrackError):
         spotter.search(older, gallery)
     assert spotter.spot(older, gallery, match="embedding", threshold=0.0, top=1)
 
 
-def plain_gallery(spotter: Spotter, stretch: Stretch) -> Gallery:
+def plain_gallery(spotter: Spotter, signing: Signing) -> Gallery:
     embedder = ExemplarEmbedder(spotter.encoder)
-    words = list(stretch.exemplars)
-    rows = np.stack([embedder.embed_source(stretch.exemplars[word]).embeddings for word in words])
+    words = list(signing.exemplars)
+    rows = np.stack([embedder.embed_source(signing.exemplars[word]).embeddings for word in words])
     return Gallery.of([Exemplar(word, word) for word in words], rows)
 
 
-def test_an_isolated_sign_is_identified(spotter: Spotter, gallery: Gallery, stretch: Stretch) -> None:
-    for word, landmarks in stretch.exemplars.items():
+def test_an_isolated_sign_is_identified(spotter: Spotter, gallery: Gallery, signing: Signing) -> None:
+    for word, landmarks in signing.exemplars.items():
         matches = spotter.identify(landmarks, gallery)
         assert matches[0].word == word
         assert {match.word for match in matches} == set(gallery.words)
         assert [match.score for match in matches] == sorted((match.score for match in matches), reverse=True)
-    turned = spotter.identify(stretch.exemplars["apple"].mirrored(), gallery, top=1)
+    turned = spotter.identify(signing.exemplars["apple"].mirrored(), gallery, top=1)
     assert (turned[0].word, turned[0].mirrored) == ("apple", True)
-    assert spotter.identify(stretch.exemplars["apple"], gallery, 2, SpotOptions(match="embedding"))[0].word == "apple"
+    assert spotter.identify(signing.exemplars["apple"], gallery, 2, SpotOptions(match="embedding"))[0].word == "apple"

@@ -81,15 +81,17 @@ def test_domain_specific_batch_norms_of_both_domains_learn(labelled_signs: Label
 
 
 @pytest.mark.parametrize("labels_given", [True, False], ids=["labels are given", "labels of the corpus"])
-def test_the_vocabulary_is_of_training_videos_alone(labels_given: bool, lame: Corpus, tmp_path: Path) -> None:
+def test_the_vocabulary_is_of_training_videos_alone(labels_given: bool, tiny_copy: Corpus, tmp_path: Path) -> None:
     """A word that is labelled in test videos only is not learned."""
-    (test, *_), (train, *_) = lame.in_split("test"), lame.in_split("train")
-    times = [sign.end for sign in lame.signs(train.id)]
-    words = sorted(lame.dictionary())[:3]
+    (test, *_), (train, *_) = tiny_copy.in_split("test"), tiny_copy.in_split("train")
+    times = [sign.end for sign in tiny_copy.signs(train.id)]
+    words = sorted(tiny_copy.dictionary())[:3]
     labels = [Label(word, train.id, time) for word in words[:2] for time in times[:3]]
-    labels.append(Label(words[2], test.id, lame.signs(test.id)[0].end))
+    labels.append(Label(words[2], test.id, tiny_copy.signs(test.id)[0].end))
     config = replace(CONFIG, steps=1, clips=ClipOptions(clips=4, dictionary=0.0))
-    shutil.rmtree(lame.folder / "labels")
-    write_records(labels, lame.layout.labels("all"))
-    trained, _ = train_recogniser_on_corpus(config, lame, tmp_path / "run", labels=labels if labels_given else None)
+    shutil.rmtree(tiny_copy.folder / "labels")
+    write_records(labels, tiny_copy.layout.labels("all"))
+    trained, _ = train_recogniser_on_corpus(
+        config, tiny_copy, tmp_path / "run", labels=labels if labels_given else None
+    )
     assert trained.words == tuple(words[:2])

@@ -220,23 +220,23 @@ def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def material(tmp_path_factory: pytest.TempPathFactory, stretch: Any, bench_cache: Path) -> Path:
+def material(tmp_path_factory: pytest.TempPathFactory, signing: Any, bench_cache: Path) -> Path:
     """A video of five signs with its landmarks beside it, subtitles, and a dictionary of four words."""
     from signspot.landmarks.pose_file import write_landmarks
     from signspot.video.writer import write_video
 
     folder = tmp_path_factory.mktemp("workbench") / "material"
     (folder / "dictionary").mkdir(parents=True)
-    shades = (np.full((120, 160, 3), 60 + k, np.uint8) for k in range(len(stretch.footage)))
+    shades = (np.full((120, 160, 3), 60 + k, np.uint8) for k in range(len(signing.footage)))
     write_video(folder / "news.mp4", shades, 25)  # its landmarks lie beside it: nobody looks for a signer in it
-    write_landmarks(stretch.footage, folder / "news.pose")
+    write_landmarks(signing.footage, folder / "news.pose")
     (folder / "news.vtt").write_text(SUBTITLES)
-    for word, landmarks in stretch.exemplars.items():
+    for word, landmarks in signing.exemplars.items():
         (folder / "dictionary" / word).mkdir()
         part = len(landmarks) // 5 if word == "river" else 0  # its video shows all of it, and matches better
         write_landmarks(landmarks[part : len(landmarks) - part], folder / "dictionary" / word / f"{word}.pose")
-    render_sign(folder / "dictionary" / "river" / "video.mp4", stretch.exemplars["river"])
-    remember(folder / "dictionary" / "river" / "video.mp4", stretch.exemplars["river"], bench_cache)
+    render_sign(folder / "dictionary" / "river" / "video.mp4", signing.exemplars["river"])
+    remember(folder / "dictionary" / "river" / "video.mp4", signing.exemplars["river"], bench_cache)
     return folder
 
 

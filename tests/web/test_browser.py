@@ -717,17 +717,17 @@ def decided(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def test_a_linguists_journey(
-    page: Page, tmp_path: Path, stretch: Any, bench_cache: Path, serve: Callable[..., Server]
+    page: Page, tmp_path: Path, signing: Any, bench_cache: Path, serve: Callable[..., Server]
 ) -> None:
     """An empty folder: upload a video, make a dictionary of two clips, spot, correct, verify, ELAN out and in again."""
     talk, folder = tmp_path / "talk.mp4", tmp_path / "folder"
     folder.mkdir()
-    render_sign(talk, stretch.footage)
-    remember(talk, stretch.footage, bench_cache)
+    render_sign(talk, signing.footage)
+    remember(talk, signing.footage, bench_cache)
     clips = [tmp_path / f"{word}.mp4" for word in ("river", "apple")]
     for clip in clips:
-        render_sign(clip, stretch.exemplars[clip.stem])
-        remember(clip, stretch.exemplars[clip.stem], bench_cache)
+        render_sign(clip, signing.exemplars[clip.stem])
+        remember(clip, signing.exemplars[clip.stem], bench_cache)
     server = serve(folder=folder)
     page.goto(server.address)
     expect(page.get_by_role("heading", name="Try it")).to_be_visible()  # the folder is empty
@@ -1001,16 +1001,16 @@ def test_add_pressed_twice_sends_once_words_open_and_counts_refresh(page: Page, 
 
 
 @pytest.fixture(scope="session")
-def two_signs(tmp_path_factory: pytest.TempPathFactory, stretch: Any) -> Path:
+def two_signs(tmp_path_factory: pytest.TempPathFactory, signing: Any) -> Path:
     """What a fake camera sees: for some seconds one sign, then another, then a sentence with both; again and again.
 
     The colour of a corner says which of the three it is.
     """
     folder = tmp_path_factory.mktemp("try")
     parts = {}
-    for name, landmarks in {"river": stretch.exemplars["river"], "apple": stretch.exemplars["apple"]}.items():
+    for name, landmarks in {"river": signing.exemplars["river"], "apple": signing.exemplars["apple"]}.items():
         parts[name] = landmarks
-    parts["sentence"] = stretch.footage
+    parts["sentence"] = signing.footage
     images: list[Any] = []
     for (name, landmarks), colour in zip(parts.items(), CORNERS.values(), strict=True):
         render_sign(folder / f"{name}.mp4", landmarks)

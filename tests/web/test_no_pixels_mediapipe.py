@@ -43,12 +43,12 @@ def render_sign(path: Path, landmarks: Any) -> None:
 
 
 @pytest.fixture
-def home(stretch: Any, tmp_path: Path) -> Path:
+def home(signing: Any, tmp_path: Path) -> Path:
     """A video with subtitles, two videos of signs, and no cache."""
-    render_sign(tmp_path / "footage" / "news.mp4", stretch.footage[:70])
+    render_sign(tmp_path / "footage" / "news.mp4", signing.footage[:70])
     (tmp_path / "footage" / "news.vtt").write_text("WEBVTT\n\n00:00.200 --> 00:02.500\nA river, and apples.\n")
     for word in ("river", "apple"):
-        render_sign(tmp_path / "footage" / "signs" / word / "1.mp4", stretch.exemplars[word])
+        render_sign(tmp_path / "footage" / "signs" / word / "1.mp4", signing.exemplars[word])
     return tmp_path
 
 

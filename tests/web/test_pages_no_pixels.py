@@ -24,13 +24,13 @@ PAGES = ("/", SPOT, "/compare?dictionary=signs&word=river", "/dictionary?name=si
 
 
 @pytest.fixture
-def folder(stretch: Any, bench_cache: Path, tmp_path: Path) -> Path:
+def folder(signing: Any, bench_cache: Path, tmp_path: Path) -> Path:
     """A video with subtitles, and a dictionary of three videos."""
     served = tmp_path / "folder"
-    purple_video(served / "news.mp4", stretch.footage, bench_cache)
+    purple_video(served / "news.mp4", signing.footage, bench_cache)
     (served / "news.vtt").write_text(SUBTITLES)
     for word, take in (("river", 0), ("river", 1), ("apple", 0)):
-        purple_video(served / "signs" / word / f"{take}.mp4", stretch.exemplars[word][take:], bench_cache)
+        purple_video(served / "signs" / word / f"{take}.mp4", signing.exemplars[word][take:], bench_cache)
     return served
 
 
@@ -86,7 +86,7 @@ def give_clips(page: Page, server: Server, clip: Path) -> None:
 
 
 def test_pages_show_skeletons_and_nobody(
-    page: Page, folder: Path, stretch: Any, bench_cache: Path, tmp_path: Path, serve: Callable[..., Server]
+    page: Page, folder: Path, signing: Any, bench_cache: Path, tmp_path: Path, serve: Callable[..., Server]
 ) -> None:
     with_pixels = serve(folder=folder)
     for address in PAGES[:4]:
@@ -115,7 +115,7 @@ def test_pages_show_skeletons_and_nobody(
     until(cards.first, MOVES)
     assert not sees_a_video(page)
     clip = tmp_path / "mine.mp4"
-    purple_video(clip, stretch.exemplars["river"][2:], bench_cache)
+    purple_video(clip, signing.exemplars["river"][2:], bench_cache)
     give_clips(page, hidden, clip)
     assert sent(hidden, tmp_path / "x") == []
     assert [*purple(hidden.folder / ".signspot"), *purple(bench_cache)] == []

@@ -152,8 +152,8 @@ def packed(landmarks: Landmarks) -> Any:
 
 
 @pytest.fixture(scope="session")
-def river(stretch: Any) -> Landmarks:
-    landmarks: Landmarks = stretch.exemplars["river"]
+def river(signing: Any) -> Landmarks:
+    landmarks: Landmarks = signing.exemplars["river"]
     return landmarks
 
 
