@@ -39,7 +39,7 @@ def test_write_read_equal(tmp_path: Path) -> None:
     assert write_gallery(read, tmp_path) == write_gallery(written, tmp_path)
 
 
-def test_a_whole_file_of_other_exemplars_is_told(tmp_path: Path) -> None:
+def test_a_whole_file_of_other_exemplars_is_reported(tmp_path: Path) -> None:
     path, other = (write_gallery(gallery({"apple": count}), tmp_path) for count in (1, 2))
     path.write_bytes(other.read_bytes())
     with pytest.raises(FormatError):
@@ -60,7 +60,7 @@ def test_a_digest_tells_every_difference() -> None:
     assert word_digests(one)["apple"] == word_digests(gallery({"apple": 2, "tree": 1}))["apple"]
 
 
-def test_exemplars_that_cannot_be_read_are_told(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> None:
+def test_exemplars_that_cannot_be_read_are_reported(corpus_folder: Path, encoder_file: Path, tmp_path: Path) -> None:
     dictionary = open_dictionary(corpus_folder / "dictionary")
     good, other, *_ = next(exemplars for exemplars in dictionary.values() if len(exemplars) > 1)
     bad = replace(other, path=tmp_path / "bad.pose")

@@ -141,7 +141,7 @@ def test_damaged_tracks_are_made_again(apart: AnnotationJob, go, tmp_path: Path)
     assert lines(apart.out) == first
 
 
-def test_the_panel_of_a_store_stays_whatever_the_dictionary_becomes(job: AnnotationJob, go) -> None:
+def test_the_negatives_of_a_store_stay_whatever_the_dictionary_becomes(job: AnnotationJob, go) -> None:
     options = replace(OPTIONS, negatives=2)
     words = open_dictionary(job.dictionary)
     few = words.select(sorted(words)[:10])
@@ -243,7 +243,7 @@ def test_a_problem_that_is_over_is_cleared(job: AnnotationJob, go, footage: Path
     assert videos["test-0001"].seconds > 5
 
 
-def test_bad_cues_are_told_in_one_line_and_the_rest_is_searched(
+def test_bad_cues_are_reported_in_one_line_and_the_rest_is_searched(
     job: AnnotationJob, go, footage: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     seconds = 1000.0
@@ -266,7 +266,7 @@ def test_bad_cues_are_told_in_one_line_and_the_rest_is_searched(
         assert all(query.best is not None for query in queries if query.subtitle_start < seconds)
 
 
-def test_files_without_a_partner_are_told_and_the_rest_goes_on(
+def test_files_without_a_partner_are_reported_and_the_rest_goes_on(
     job: AnnotationJob, go, footage: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (footage / "train-0001.pose").unlink()
@@ -280,7 +280,7 @@ def test_files_without_a_partner_are_told_and_the_rest_goes_on(
     assert any(line.startswith("train-0002: there are no subtitles") for line in messages)
 
 
-def test_a_dictionary_without_any_matching_word_is_told(job: AnnotationJob, go, footage: Path) -> None:
+def test_a_dictionary_without_any_matching_word_is_reported(job: AnnotationJob, go, footage: Path) -> None:
     for file in footage.glob("*.vtt"):
         file.write_text("WEBVTT\n\n00:00.000 --> 00:01.000\nzyx wvu\n")
     with pytest.raises(DictionaryError, match="'en'"):
@@ -311,7 +311,7 @@ def test_leftovers_of_killed_runs_are_removed(apart: AnnotationJob, go) -> None:
     assert not left.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told(job: AnnotationJob, go, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(job: AnnotationJob, go, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="file"):
         go(replace(job, out=tmp_path / "file" / "run"))

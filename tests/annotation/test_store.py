@@ -179,8 +179,8 @@ except MissingExtraError as error:
 
 def test_without_sqlalchemy_one_line_names_the_extra(tmp_path: Path) -> None:
     run = "import sys; sys.modules['sqlalchemy'] = None; from signspot.__main__ import run; run()"
-    asked = (sys.executable, "-c", run, "annotate-report", str(tmp_path))
-    done = subprocess.run(asked, capture_output=True, text=True)
+    command = (sys.executable, "-c", run, "annotate-report", str(tmp_path))
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert "signspot[annotate]" in done.stderr
     assert done.stderr.count("\n") == 1

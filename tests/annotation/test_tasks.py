@@ -151,7 +151,7 @@ def test_a_subtitle_beyond_the_end_is_asked_in_vain() -> None:
             assert query.start == query.end == 60.6
 
 
-def test_the_best_of_exemplars_variants_and_mirror_images_is_told() -> None:
+def test_the_best_of_exemplars_variants_and_mirror_images_is_given() -> None:
     signing = track({20.0: (APPLE, 20)})
     rows = (at(HOUSE, 0), at(APPLE, 40), at(APPLE, 60))
     plain = gallery(word("apple", *rows))
@@ -228,7 +228,7 @@ def test_subtitles_that_overlap_find_the_same_peak() -> None:
     assert len({replace(candidate, subtitle=0) for _, (candidate,) in answers}) == 1
 
 
-def test_what_is_found_is_what_spot_finds_on_the_same_stretch() -> None:
+def test_what_is_found_is_what_spot_finds_in_the_same_segment() -> None:
     """Field by field: the same places, spans, scores, exemplars, in the same order of rank."""
     rng = np.random.default_rng(5)
     rows = np.cumsum(rng.normal(size=(1500, AXES)).astype(np.float32), axis=0)

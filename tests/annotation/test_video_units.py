@@ -72,7 +72,7 @@ def test_only_what_is_left_is_planned() -> None:
     assert set(plan_unit(FOOTAGE, "video", MENTIONS, unreadable, {}).keys) == {"apple"}
 
 
-def test_the_panel_follows_from_words_and_seed() -> None:
+def test_negatives_follow_from_words_and_seed() -> None:
     words = [f"word {number}" for number in range(200)]
     pool = sample_negatives(words, 8, seed=1)
     assert len(set(pool)) == 8 + RESERVE
@@ -90,7 +90,7 @@ def matched(subtitles: list[Subtitle]) -> MatchedSubtitles:
     return match_subtitles(subtitles, MATCHER)
 
 
-def test_each_form_is_found_and_its_place_kept() -> None:
+def test_each_form_is_found_with_its_span() -> None:
     subtitles = [Subtitle(1.0, 2.0, "An apple."), Subtitle(3.0, 4.0, "20 children")]
     mentions = find_mentions(matched(subtitles), 4.0)
     assert list(mentions) == ["apple", "child", "twenty"]
@@ -101,7 +101,7 @@ def test_each_form_is_found_and_its_place_kept() -> None:
     assert (child.subtitle, child.start, child.end) == (1, 3.0, 4.0)
 
 
-def test_a_phrase_hides_the_words_in_it_and_one_stretch_may_be_two_words() -> None:
+def test_a_phrase_hides_the_words_in_it_and_one_span_may_be_two_words() -> None:
     assert matched([Subtitle(0, 1, "ice cream")]).words == {"ice-cream"}
     assert matched([Subtitle(0, 1, "I saw ice")]).words == {"saw", "see", "ice"}
 
@@ -117,7 +117,7 @@ def test_no_character_that_a_database_refuses_moves_the_others() -> None:
     assert apple.text[apple.first : apple.last] == "apple"
 
 
-def test_words_of_the_panel_around_are_named() -> None:
+def test_negatives_nearby_are_named() -> None:
     texts = ["apple", "ice", "child", "apple"]
     subtitles = [Subtitle(10 * at, 10 * at + 1, text) for at, text in enumerate(texts)]
     mentions = find_mentions(matched(subtitles), 5.0, pool=("ice", "child", "see"))

@@ -142,7 +142,7 @@ def test_a_sign_between_two_subtitles_counts_for_one_of_them(
     assert len(set(spottings)) == len(spottings)
 
 
-def test_subtitles_of_another_language_are_told(
+def test_subtitles_of_another_language_are_reported(
     spotter: Spotter, dictionary: Dictionary, passage: tuple[Path, object]
 ) -> None:
     with pytest.raises(DictionaryError):
@@ -200,7 +200,7 @@ def second(words: Lexicon, twofold: str, tmp_path_factory: pytest.TempPathFactor
     return open_dictionary(folder)
 
 
-def test_shared_signs_are_found_and_their_meaning_is_told(
+def test_shared_signs_are_found_and_their_meaning_is_reported(
     spotter: Spotter, dictionary: Dictionary, second: Dictionary, words: Lexicon, twofold: str, tmp_path: Path
 ) -> None:
     names = [word for word in words if word != twofold][:4]
@@ -225,8 +225,8 @@ def test_a_clip_on_a_page_shows_the_sign_and_not_all_of_its_video(spotter: Spott
     clip = sign_clip(spotter, Exemplar("apple", "apple", video, segment=Segment(3.0, 3.6)), "apple")
     assert clip is not None
     (tmp_path / "clip.mp4").write_bytes(b64decode(clip.address.partition(",")[2]))
-    with open_video(tmp_path / "clip.mp4") as shown:
-        assert shown.info.duration == pytest.approx(0.6 + 2 * MARGIN, abs=0.1)
+    with open_video(tmp_path / "clip.mp4") as cut:
+        assert cut.info.duration == pytest.approx(0.6 + 2 * MARGIN, abs=0.1)
 
 
 def test_two_folders_are_told_apart() -> None:
@@ -235,7 +235,7 @@ def test_two_folders_are_told_apart() -> None:
     assert folder_names(Path("/a/signs"), Path("/a/signs")) == ("signs", "signs")
 
 
-def test_words_of_one_dictionary_only_are_told(
+def test_words_of_one_dictionary_only_are_reported(
     spotter: Spotter, dictionary: Dictionary, second: Dictionary, tmp_path: Path
 ) -> None:
     with pytest.raises(DictionaryError):

@@ -70,7 +70,7 @@ def sign(spotter: Spotter, stream: Stream) -> WakeSign:
     return enrol(spotter, stream[2], rate=60.0)
 
 
-def test_the_sign_is_told_soon_after_it(spotter: Spotter, stream: Stream, sign: WakeSign) -> None:
+def test_an_event_comes_soon_after_the_sign(spotter: Spotter, stream: Stream, sign: WakeSign) -> None:
     footage, where, _ = stream
     assert len(sign.recording_scores) == 3
     assert sign.background_hours > 0

@@ -69,7 +69,7 @@ def test_from_footage_to_labels(signspot: Cli, inputs: Path, footage: Path, tmp_
         (("--database", "mysql://host/name"), 1, "no store in 'mysql' databases"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_are_reported_in_one_line(
     signspot: Cli, inputs: Path, footage: Path, tmp_path: Path, options: tuple[object, ...], ends: int, message: str
 ) -> None:
     where = ("--dictionary", inputs / "signs", "--out", tmp_path / "run")

@@ -53,7 +53,7 @@ def test_what_is_believed_is_written(signspot: Cli, run: Path, decoys: Path, tmp
     assert (tmp_path / "report" / "words.csv").read_text().startswith("word,mentions,signed share\napple,8,")
 
 
-def test_spottings_that_are_mouthed_too_are_told(signspot: Cli, run: Path, decoys: Path, tmp_path: Path) -> None:
+def test_spottings_that_are_mouthed_too_are_reported(signspot: Cli, run: Path, decoys: Path, tmp_path: Path) -> None:
     mentioned = query("v", 0, "apple", 0.0, 10.0)
     mouthed = replace(candidate("v", 0, "apple", 5.5, 0.7), source=LabelSource.MOUTHING, at=TimeMeaning.END)
     with open_store(tmp_path / "lips", create=True) as store:

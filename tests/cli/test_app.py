@@ -27,7 +27,7 @@ def test_h_is_help(signspot: Cli, verb: tuple[str, ...]) -> None:
         (("no-such-verb",), "See: signspot --help"),
     ],
 )
-def test_misuse_names_the_help_of_its_verb(signspot: Cli, arguments: tuple[str, ...], hint: str) -> None:
+def test_misuse_names_the_help_of_its_command(signspot: Cli, arguments: tuple[str, ...], hint: str) -> None:
     err = signspot.refused(*arguments)
     assert err.rstrip().endswith(hint)
 

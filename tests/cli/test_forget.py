@@ -141,7 +141,7 @@ def test_a_video_is_known_by_its_content_or_by_its_name_alone(home: Path) -> Non
     assert forget(str(talk)) == []
 
 
-def test_a_place_that_is_none_is_told(home: Path) -> None:
+def test_a_folder_of_something_else_is_refused(home: Path) -> None:
     (home / "photos").mkdir()
     (home / "notes.txt").write_text("Ann")
     for name in ("photos", "notes.txt"):
@@ -152,7 +152,7 @@ def test_a_place_that_is_none_is_told(home: Path) -> None:
         forget("  ")
 
 
-def test_the_verb_lists_and_says_what_it_cannot_reach(home: Path) -> None:
+def test_the_command_lists_and_says_what_it_cannot_reach(home: Path) -> None:
     run = CliRunner()
     dry = run.invoke(app, ["forget", "Ann", *map(str, places(home))])
     assert "nothing was" in dry.output
@@ -245,7 +245,7 @@ def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.xz"])
-def test_a_damaged_archive_is_told(suffix: str, home: Path) -> None:
+def test_a_damaged_archive_is_reported(suffix: str, home: Path) -> None:
     path = home / f"archive{suffix}"
     pack(path, {"Ben-talk.pose": home / "footage" / "videos" / "Ben-talk.pose"})
     content = bytearray(path.read_bytes())

@@ -176,7 +176,7 @@ def test_a_device_builder_enrols_a_sign_and_reads_its_events(
 
 
 def test_a_signer_gives_signs_says_what_for_and_takes_them_back(
-    signspot: Call, footage: tuple[Path, dict[str, Signs]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     folder, _ = footage
@@ -185,19 +185,15 @@ def test_a_signer_gives_signs_says_what_for_and_takes_them_back(
         table.append(f"{folder / 'signs' / word}.pose,{word},{signer},CC BY 4.0,research alone")
     (tmp_path / "signs.csv").write_text("\n".join(table) + "\n")
     dictionary = tmp_path / "dictionary"
-    assert signspot("dictionary", "build", tmp_path / "signs.csv", dictionary, *WARPING)[0] == 0
-    code, out, err = signspot("spot", folder / "monday.pose", dictionary, *WARPING, "--json")
-    assert code == 0, err
+    signspot.ok("dictionary", "build", tmp_path / "signs.csv", dictionary, *WARPING)
+    out, _ = signspot.ok("spot", folder / "monday.pose", dictionary, *WARPING, "--json")
     assert {(s["consent"], s["licence"]) for s in json_lines(out)} == {("research alone", "CC BY 4.0")}
-    code, out, err = signspot("forget", "Ann", dictionary)
-    assert code == 0, err
+    _, err = signspot.ok("forget", "Ann", dictionary)
     assert "nothing was" in err
-    assert signspot("forget", "Ann", dictionary, "--yes")[0] == 0
+    signspot.ok("forget", "Ann", dictionary, "--yes")
     assert "1 word, 1 exemplar" in signspot("dictionary", "info", dictionary)[1]
-    code, _, err = signspot("spot", folder / "monday.pose", dictionary, "apple", *WARPING)
-    assert code == 1
-    assert "'apple'" in err
-    stored = [path for place in ("dictionary", "cache") for path in (tmp_path / place).rglob("*") if path.is_file()]
+    assert "'apple'" in signspot.refused("spot", folder / "monday.pose", dictionary, "apple", *WARPING, ends=1)
+    stored = [path for name in ("dictionary", "cache") for path in (tmp_path / name).rglob("*") if path.is_file()]
     assert stored
     assert not [path for path in stored if b"Ann" in path.read_bytes()]
 
@@ -219,23 +215,19 @@ norm = "batch"
 
 
 def test_a_researcher_makes_a_corpus_trains_on_it_and_measures_beside_what_learns_nothing(
-    signspot: Call, tmp_path: Path
+    signspot: Cli, tmp_path: Path
 ) -> None:
     corpus, config = tmp_path / "corpus", tmp_path / "recogniser.toml"
     make = ("synthetic", "make", corpus, "--words", 8, "--hours", 0.02, "--seed", 3, "--set", "video_seconds=30")
-    code, _, err = signspot(*make)
-    assert code == 0, err
+    signspot.ok(*make)
     config.write_text(RECOGNISER)
-    code, out, err = signspot("train", config, "--corpus", corpus, "--out", tmp_path / "run")
-    assert code == 0, err
+    out, _ = signspot.ok("train", config, "--corpus", corpus, "--out", tmp_path / "run")
     weights = tmp_path / "run" / "mine.safetensors"
     assert str(weights) in out
-    code, out, err = signspot("evaluate", "corpus", corpus, "--recogniser", weights, *WARPING, "--json")
-    assert code == 0, err
+    out, _ = signspot.ok("evaluate", "corpus", corpus, "--recogniser", weights, *WARPING, "--json")
     assert {str(row["classifier"]) for row in json_lines(out)} > {"mine"}, "beside the nearest exemplar"
     exemplar = next((corpus / "dictionary").rglob("*.pose"))
-    code, out, err = signspot("identify", exemplar, weights, "--json")
-    assert code == 0, err
+    out, _ = signspot.ok("identify", exemplar, weights, "--json")
     assert {row["word"] for row in json_lines(out)} <= set(open_dictionary(corpus / "dictionary"))
 
 

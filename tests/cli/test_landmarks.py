@@ -63,13 +63,13 @@ def test_folders_equal_names_and_going_on(signspot: Cli, tmp_path: Path) -> None
     assert len(open_landmarks(poses / "mon" / "a.pose")) == 8
 
 
-def test_a_folder_without_videos_is_told(signspot: Cli, tmp_path: Path) -> None:
+def test_a_folder_without_videos_is_reported(signspot: Cli, tmp_path: Path) -> None:
     code, _, err = signspot("embed", "--landmarks", tmp_path)
     assert code != 0
     assert f"there is no video in the folder {tmp_path}" in err
 
 
-def test_frames_and_time_left_are_told_when_piped(
+def test_frames_and_time_left_are_reported_when_piped(
     signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signspot.cli.console._FIRST_LINE", 0.0)
@@ -94,7 +94,7 @@ def test_the_estimator_is_an_option_and_part_of_the_cache_key(
     assert "no estimator 'openpose'. There are: mediapipe, mediapipe-lips, openvino" in err
 
 
-def test_the_cache_is_told_and_emptied(signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_listed_and_emptied(signspot: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGNSPOT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SIGNSPOT_CACHE_LIMIT", "3 GiB")
     signspot("embed", "--landmarks", grey(tmp_path / "a.mp4"), "--out", tmp_path / "poses")

@@ -107,9 +107,7 @@ def test_a_folder_is_annotated_and_what_cannot_be_read_is_named(signspot, folder
     assert (spotting.source, spotting.time) == (LabelSource.MOUTHING, pytest.approx(label["time"]))
     code, printed, err = signspot(*common, *model)
     assert "0 spottings of 0 words" in printed  # no training video is sure of it
-    assert "give a --dictionary, or use --source mouthing" in signspot.refused(
-        "annotate", tmp_path, "--out", out
-    )
+    assert "give a --dictionary, or use --source mouthing" in signspot.refused("annotate", tmp_path, "--out", out)
 
 
 def test_nothing_found_is_said(signspot, folder):

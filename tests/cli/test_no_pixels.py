@@ -19,7 +19,7 @@ from signspot.errors import OptionsError
 from tests.fixtures.purple import purple, purple_video
 
 
-def test_a_film_is_refused(tmp_path: Path) -> None:
+def test_a_result_video_and_faces_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionsError):
         Plots(None, tmp_path / "a.mp4", None, pixels=False)
     faces = CliRunner().invoke(app, ["dictionary", "build", str(tmp_path), "d", "--signers", "--no-pixels"])
@@ -34,7 +34,7 @@ def test_a_film_is_refused(tmp_path: Path) -> None:
         (["train", "RGB"], "the folder of a training of the kind rgb shows people"),
     ],
 )
-def test_verbs_that_would_keep_pictures_refuse(arguments: list[str], reason: str, tmp_path: Path) -> None:
+def test_commands_that_would_keep_images_refuse(arguments: list[str], reason: str, tmp_path: Path) -> None:
     (tmp_path / "rgb.toml").write_text('kind = "rgb"\n')
     command = [str(tmp_path / "rgb.toml") if argument == "RGB" else argument for argument in arguments]
     result = CliRunner().invoke(app, [*command, "--no-pixels"])

@@ -211,7 +211,7 @@ def test_tracks_are_claimed_by_the_names_of_their_videos(signspot: Cli, inputs: 
         signspot.ok("embed", inputs / "footage.pose", "--out", track, *encoder)
     (tmp_path / "a.eaf").write_text("a person's file")
     command = ("spot", *tracks, inputs / "signs", *encoder, "--threshold", "0.5", "--out", tmp_path / "a.eaf")
-    assert "it is there, and was not written by signspot" in signspot.refused(*command)
+    assert "it exists, and was not written by signspot" in signspot.refused(*command)
     assert (tmp_path / "a.eaf").read_text() == "a person's file"
     (tmp_path / "a.eaf").unlink()
     signspot.ok(*command)

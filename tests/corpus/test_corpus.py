@@ -83,7 +83,7 @@ def test_a_corpus_names_no_file_outside_its_folder(tmp_path: Path, entry: dict[s
         open_corpus(tmp_path / "corpus")
 
 
-def test_a_video_without_a_name_is_told(tmp_path: Path) -> None:
+def test_a_video_without_a_name_is_reported(tmp_path: Path) -> None:
     (tmp_path / "corpus.json").write_text(json.dumps({"format": FORMAT, "version": VERSION, "videos": [{}]}))
     with pytest.raises(FormatError, match="'id'"):
         open_corpus(tmp_path)
@@ -113,7 +113,7 @@ def test_videos_meet_the_subtitles_of_their_name_also_in_folders_below(tmp_path:
     assert not listing.problems
 
 
-def test_files_without_a_partner_are_told_in_one_line_each(tmp_path: Path) -> None:
+def test_files_without_a_partner_are_reported_in_one_line_each(tmp_path: Path) -> None:
     fill(tmp_path, "a.mp4", "a.vtt", "lonely.mp4", "silent/x.pose", "only-text.srt", "notes.xml", "readme.txt")
     listing = open_corpus(tmp_path).footage("landmarks")
     assert [footage.video for footage in listing.footage] == ["a"]

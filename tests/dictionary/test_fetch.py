@@ -177,7 +177,7 @@ class TestDictionaries:
             fetch_dictionary(self.imported(server, tmp_path), put("letter.txt", content=b"dear"))
         assert not server.requests
 
-    def test_files_elsewhere_are_told_before_anything_is_fetched(self, server: Any, put: Any, tmp_path: Path) -> None:
+    def test_files_elsewhere_are_named_before_anything_is_fetched(self, server: Any, put: Any, tmp_path: Path) -> None:
         here = Exemplar("a", "a", put("a.mp4") / "a.mp4")
         both = Contents((here, Exemplar("b", "b")), links={"b": server.address})
         with pytest.raises(DictionaryError):

@@ -70,7 +70,7 @@ def test_a_track_has_one_code_per_frame(track: Track) -> None:
         ({"frames": 10**9}, "one embedding per window"),
     ],
 )
-def test_a_grid_that_makes_no_sense_is_told(
+def test_a_grid_that_makes_no_sense_is_reported(
     track: Track, tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     path = write_track(track, tmp_path / "t.safetensors")
@@ -81,7 +81,7 @@ def test_a_grid_that_makes_no_sense_is_told(
         read_track(path)
 
 
-def test_one_changed_bit_of_the_data_is_told(track: Track, tmp_path: Path) -> None:
+def test_one_changed_bit_of_the_data_is_reported(track: Track, tmp_path: Path) -> None:
     path = write_track(track, tmp_path / "t.safetensors")
     data = bytearray(path.read_bytes())
     data[-1] ^= 1

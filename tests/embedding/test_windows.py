@@ -138,7 +138,7 @@ def test_chunks_are_made_while_those_before_are_worked_on() -> None:
     assert threading.active_count() == threads
 
 
-def test_a_film_without_a_person_is_refused(encoder: Encoder, colour_video: Path) -> None:
+def test_a_video_without_a_person_is_refused(encoder: Encoder, colour_video: Path) -> None:
     with pytest.raises(NoPersonError, match=r"video\.mp4"):
         embed(encoder, colour_video)
 

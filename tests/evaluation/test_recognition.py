@@ -58,7 +58,7 @@ def test_the_nearest_exemplar_scores_as_the_spotter_does(tiny_corpus: Corpus) ->
         NearestExemplar.among(spotter, tiny_corpus, ["no-such-word"])
 
 
-def test_a_video_passes_once_and_gives_what_each_stretch_gives(recogniser: Recogniser, tmp_path: Path) -> None:
+def test_a_video_passes_once_and_gives_what_each_segment_gives(recogniser: Recogniser, tmp_path: Path) -> None:
     frames = np.random.default_rng(0).normal(size=(60, 69, 4)).astype(np.float32)
     stretches = [range(5, 27), range(-4, 18), range(50, 72), range(20, 25)]
     rows = recogniser.of_stretches(frames, stretches)

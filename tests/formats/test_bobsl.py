@@ -107,7 +107,7 @@ def test_each_mistake_names_its_place(content: object, message: str, tmp_path: P
 
 
 @pytest.mark.parametrize("sources", [[["M"]], [{"a": 1}], [7]])
-def test_a_source_that_is_no_text_is_told(sources: list[object], tmp_path: Path) -> None:
+def test_a_source_that_is_no_text_is_reported(sources: list[object], tmp_path: Path) -> None:
     lists = {"names": ["a"], "global_times": [1.0], "probs": [0.5], "sources": sources}
     (tmp_path / "x.bobsl.json").write_text(json.dumps({"all": {"apple": lists}}))
     with pytest.raises(FormatError, match="item 1"):

@@ -338,7 +338,7 @@ def test_a_video_that_was_linked_anew_wins(tmp_path: Path) -> None:
     assert [spotting.video for spotting in read_spottings(tmp_path / "t.eaf")] == [str(tmp_path / "new.mp4")]
 
 
-def test_the_date_is_that_of_the_newest_video_or_as_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_date_is_the_newest_videos_or_the_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = tmp_path / "a.mp4"
     video.touch()
     os.utime(video, (86_400, 86_400))
@@ -498,7 +498,7 @@ def test_a_broken_document_gives_its_line(old: str, new: str, message: str, tmp_
         read_spottings(tmp_path / "x.eaf")
 
 
-def test_xml_of_another_kind_is_told(tmp_path: Path) -> None:
+def test_xml_of_another_kind_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.eaf").write_text("<html/>")
     with pytest.raises(FormatError):
         read_spottings(tmp_path / "x.eaf")

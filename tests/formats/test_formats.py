@@ -145,7 +145,7 @@ def test_a_truncated_file_never_reads_as_whole(suffix: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_missing_file_and_a_folder_are_told(suffix: str, tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_reported(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(FormatError):
         read_spottings(tmp_path / f"nothing{suffix}")
     (tmp_path / f"folder{suffix}").mkdir()

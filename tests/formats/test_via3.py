@@ -109,6 +109,6 @@ def test_a_foreign_project_names_words_by_its_options(tmp_path: Path) -> None:
         (lambda project: project.update(attribute=[]), "not a VIA 3 project that can be read"),
     ],
 )
-def test_a_broken_project_is_told(change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
+def test_a_broken_project_is_reported(change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=message):
         edited(tmp_path, change)

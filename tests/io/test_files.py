@@ -348,7 +348,7 @@ def test_a_digest_that_another_process_has_kept_meanwhile_is_used(
     assert content_digest(video) == "of another process"
 
 
-def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path) -> None:
+def test_killed_before_the_end_of_a_command_a_file_is_known_as_ours(tmp_path: Path) -> None:
     target = tmp_path / "a.csv"
     code = (
         "import os; from signspot.io.files import Outputs, atomic_write\n"
@@ -362,7 +362,7 @@ def test_killed_before_the_end_of_a_verb_a_file_is_known_as_ours(tmp_path: Path)
     assert Outputs().claim(target) == target
 
 
-def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_disk_that_fails_is_reported(tmp_path: Path) -> None:
     failing = tmp_path / "news.mp4"
     failing.symlink_to("/proc/self/mem")  # can be opened, and read nowhere
     with pytest.raises(UnreadableFileError, match=r"news\.mp4") as caught:

@@ -105,7 +105,7 @@ def test_an_error_that_cannot_be_sent_keeps_its_text() -> None:
     assert str(sent) == "an unexpected UnsendableError: 1 and 2"
 
 
-def test_a_result_that_cannot_be_sent_is_told(pool: WorkerPool) -> None:
+def test_a_result_that_cannot_be_sent_is_reported(pool: WorkerPool) -> None:
     results = dict(pool.run(eval, ["lambda: 1", "2"]))
     assert results["2"] == 2
     assert "cannot be sent" in results["lambda: 1"].message
@@ -240,7 +240,7 @@ def test_workers_end_when_the_run_is_killed() -> None:
     wait_until_gone(worker)
 
 
-def test_a_script_that_cannot_be_started_again_is_told(tmp_path: Path) -> None:
+def test_a_script_that_cannot_be_started_again_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from signspot.io.processes import WorkerPool\nwith WorkerPool(1) as pool:\n    list(pool.run(eval, ['1']))\n"

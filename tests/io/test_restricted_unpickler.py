@@ -234,7 +234,7 @@ def test_elements_without_a_size_make_no_memory(tmp_path: Path) -> None:
         array.__setstate__((1, (10**10,), _PickledType("U0"), False, b""))
 
 
-def test_texts_of_characters_that_there_are_not_are_told(tmp_path: Path) -> None:
+def test_texts_of_characters_that_there_are_not_are_reported(tmp_path: Path) -> None:
     data = pickle.dumps(np.array(["apple"])).replace("a".encode("utf-32-le"), b"\xff\xff\xff\x7f")
     with pytest.raises(DictionaryError):
         load_pickle(save(tmp_path, data))

@@ -215,7 +215,7 @@ def read(path: Path, workers: int, segment: Segment | None = None, chunk: int = 
         return concatenate(list(stream_landmarks(video, FPS, segment, chunk, estimator=Follower(), workers=workers)))
 
 
-def test_a_rest_stays_with_the_stretch_before_it() -> None:
+def test_a_short_rest_stays_with_the_section_before_it() -> None:
     assert [section.start for section in plan_sections(100.0, FPS)] == [0.0, 30.0, 60.0]
     assert [section.start for section in plan_sections(106.0, FPS)] == [0.0, 30.0, 60.0, 90.0]
     assert [section.warm_up for section in plan_sections(106.0, FPS)] == [0, 5, 5, 5]

@@ -193,7 +193,7 @@ def test_other_names_are_refused(name):
         find_backend(name)
 
 
-def test_what_is_not_installed_or_not_there_is_told(monkeypatch):
+def test_what_is_not_installed_or_not_there_is_reported(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(OptionsError, match="'cuda'"):
         find_backend("cuda-half")

@@ -144,7 +144,7 @@ def test_hash_ignores_how_many_batches_were_seen(seeded):
     assert make_encoder("a", network).hash != before
 
 
-def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_told(small):
+def test_making_an_encoder_sets_evaluation_and_keeps_what_it_is_given(small):
     encoder = make_encoder("mine", small.train(), fps=30, threshold=0.6, card={"licence": "CC0"})
     assert not encoder.module.training
     assert encoder.contract == Contract("landmarks", 16, 30, 8, joints=69, channels=4, threshold=0.6)

@@ -113,7 +113,7 @@ def test_landmarks_without_lips_say_what_to_do():
 
 
 @pytest.mark.long
-def test_films_are_read_by_an_estimator_that_sees_how_wide_a_mouth_is(tmp_path):
+def test_videos_are_read_by_an_estimator_that_sees_how_wide_a_mouth_is(tmp_path):
     """MediaPipe's usual network of faces gives most mouths their usual width; a second look at lips gives their own."""
     words = [MouthedWord("we", ("W", "IY1"), Segment(start, start + 0.5), 1.0) for start in (0.2, 0.8)]
     motion = talking(words, 1.6, SIGNER, np.random.default_rng(0), lips=0.3)

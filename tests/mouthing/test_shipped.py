@@ -35,7 +35,7 @@ def test_weights_are_small_and_their_card_says_where_they_come_from():
     assert checkpoints.load_mouthing().name == "mouthing-synthetic"
 
 
-def test_only_landmarks_that_nobody_filmed_have_another_spotter_than_films(tmp_path):
+def test_only_landmarks_that_nobody_filmed_have_another_spotter_than_videos(tmp_path):
     """A `.pose` file of people was estimated from video; the synthetic corpora say that theirs are the synthetic."""
     synthetic, people = tmp_path / "synthetic", tmp_path / "people"
     made_by = {

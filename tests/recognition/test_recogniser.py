@@ -76,7 +76,7 @@ def test_a_card_that_asks_for_more_than_the_file_holds_is_refused(
         load_recogniser(with_card(path, "signspot_recogniser", **changes))
 
 
-def test_a_stretch_is_averaged_over_its_windows(trained: Trained, tiny_corpus: Corpus) -> None:
+def test_a_segment_is_averaged_over_its_windows(trained: Trained, tiny_corpus: Corpus) -> None:
     recogniser = trained[0]
     path = next(iter(tiny_corpus.videos.values())).landmarks
     assert path is not None
@@ -95,7 +95,7 @@ def test_a_stretch_is_averaged_over_its_windows(trained: Trained, tiny_corpus: C
     assert np.allclose(recogniser.of_frames(frames), windows.mean(axis=0), atol=1e-4)
 
 
-def test_a_corpus_from_which_nothing_can_be_learnt_is_told(tiny_corpus: Corpus, tmp_path: Path) -> None:
+def test_a_corpus_from_which_nothing_can_be_learnt_is_reported(tiny_corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(OptionsError):
         train_recogniser_on_corpus(CONFIG, tiny_corpus, tmp_path, labels=[])
     only = RecogniserConfig(clips=ClipOptions(sources="D"))

@@ -147,7 +147,7 @@ def test_a_missing_face_leaves_a_head(signing):
     ("size", "blur", "message"),
     [((32, 32), 0.2, "64 to 4096"), (SIZE, 1.5, "0 to 1"), ((256, 128), 0.2, "256 x 128")],
 )
-def test_impossible_wishes_are_refused(signing, size, blur, message):
+def test_impossible_options_are_refused(signing, size, blur, message):
     with pytest.raises(OptionsError, match=message):
         render(signing, PLAIN, size, blur=blur)
 

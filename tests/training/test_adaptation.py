@@ -192,7 +192,7 @@ def test_stages_are_shown(footage: EmbeddedFootage, spotter: Spotter, subtitled:
         ("little footage", "too little footage"),
     ],
 )
-def test_mistakes_are_told_before_videos_are_seen(
+def test_mistakes_are_reported_before_videos_are_seen(
     spoil: str, reason: str, spotter: Spotter, subtitled: Corpus, tmp_path: Path
 ) -> None:
     shutil.copytree(subtitled.folder, tmp_path / "copy")

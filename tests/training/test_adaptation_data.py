@@ -22,7 +22,7 @@ def test_naming_counts_pairs_in_the_right_order() -> None:
     assert dict(naming_rates(["apple", "pear"], best, is_named)) == {"apple": pytest.approx(2.5 / 4)}
 
 
-def test_gains_are_paired_by_word_and_told_by_group_over_all_turns() -> None:
+def test_gains_are_paired_by_word_and_given_by_group_over_all_turns() -> None:
     nothing = np.empty(0)
     before = HeldOutScores({"a": [0.5], "b": [0.6], "c": [0.7]}, {}, nothing)
     after = HeldOutScores({"a": [0.6], "b": [0.7], "c": [0.6]}, {}, nothing)

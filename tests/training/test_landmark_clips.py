@@ -110,7 +110,7 @@ def test_exemplars_by_consecutive_frames() -> None:
         ClipOptions(exemplars="x")  # type: ignore[arg-type]
 
 
-def test_how_sure_labels_are_is_told(corpus: Corpus) -> None:
+def test_how_sure_labels_are_is_reported(corpus: Corpus) -> None:
     splits = corpus.splits()
     collected = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(surer=0.8))
     labels = [label for label in corpus.labels(list(splits.train)) if label.word in splits.words.all]

@@ -57,7 +57,7 @@ def two_words(rgb_corpus: Corpus, images: Path, tmp_path_factory: pytest.TempPat
     return encoder, tested, folder
 
 
-def test_stretches_are_the_pictures_before_each_label(rgb_corpus: Corpus, rgb_signs: RgbSigns) -> None:
+def test_segments_are_the_images_before_each_label(rgb_corpus: Corpus, rgb_signs: RgbSigns) -> None:
     assert rgb_signs.words == filmed.WORDS
     assert (len(rgb_signs.continuous), len(rgb_signs.dictionary)) == (27, 6)
     label = rgb_corpus.labels(["train-1"])[4]

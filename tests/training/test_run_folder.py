@@ -24,7 +24,7 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["memo index", "nested tuples", "shared lists"])
-def test_a_state_that_explodes_is_told(name: str, tmp_path: Path) -> None:
+def test_a_state_that_explodes_is_reported(name: str, tmp_path: Path) -> None:
     (tmp_path / "state.pt").write_bytes(torch_zip(bombs()[name], 0))
     with pytest.raises(CheckpointError, match=r"state\.pt"):
         RunFolder(tmp_path).load({}, {})
@@ -38,13 +38,13 @@ def test_a_state_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe\xff", b"[" * 100_000, b"9" * 10_000])
-def test_a_damaged_record_of_what_a_run_follows_from_is_told(content: bytes, tmp_path: Path) -> None:
+def test_a_damaged_record_of_what_a_run_follows_from_is_reported(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(content)
     with pytest.raises(FormatError, match=r"run\.json"):
         claim(Run(tmp_path), {"corpus": "x"})
 
 
-def test_a_record_of_another_run_is_told(tmp_path: Path) -> None:
+def test_a_record_of_another_run_is_reported(tmp_path: Path) -> None:
     claim(Run(tmp_path), {"corpus": "x"})
     claim(Run(tmp_path), {"corpus": "x"})
     with pytest.raises(OptionsError, match="another corpus"):
@@ -75,7 +75,7 @@ def test_kept_arrays_are_those_that_were_kept(tmp_path: Path) -> None:
             open_array(path, np.float16, 2)
 
 
-def test_a_full_disk_while_training_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_while_training_is_reported(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.save({}, {"module": nn.Linear(2, 2)}, [])
     before = folder.state.read_bytes()

@@ -255,7 +255,7 @@ def read(path: Path) -> int:
 
 
 @pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".ts"])
-def test_a_jump_in_time_is_told(tmp_path, suffix):
+def test_a_jump_in_time_is_reported(tmp_path, suffix):
     path = media.jump(tmp_path, suffix)
     with pytest.raises(VideoLimitError):
         read(path)
@@ -265,12 +265,12 @@ def test_a_jump_in_time_is_told(tmp_path, suffix):
 @pytest.mark.parametrize(
     "maker", [media.jumps, media.late_start, media.long_last, lambda folder: media.avi_rate(folder, 0x7FFFFFFF, 1)]
 )
-def test_a_clock_that_lies_is_told(tmp_path, maker):
+def test_a_clock_that_lies_is_reported(tmp_path, maker):
     with pytest.raises(VideoLimitError):
         read(maker(tmp_path))
 
 
-def test_a_file_that_repeats_itself_is_told(tmp_path):
+def test_a_file_that_repeats_itself_is_reported(tmp_path):
     path = media.repeated_edits(tmp_path)
     assert "repeats itself" in (video_problem(path) or "")
     with pytest.raises(VideoLimitError), open_video(path) as video:
@@ -303,7 +303,7 @@ def test_giant_pictures_take_no_memory(tmp_path):
         read(path)
 
 
-def test_pictures_of_many_bytes_per_pixel_are_told(tmp_path, monkeypatch):
+def test_pictures_of_many_bytes_per_pixel_are_reported(tmp_path, monkeypatch):
     monkeypatch.setattr("signspot.video.containers.MOST_BYTES", 1_000_000)
     assert probe(media.make_pictures(tmp_path / "plain.avi", [500])).info.width == 500
     with pytest.raises(VideoLimitError, match=r"500 x 500.*rgba64be"):

@@ -206,7 +206,7 @@ def test_closing_ends_readings(tmp_path, make_video):
         video.frames()
 
 
-def test_a_gap_in_the_data_is_told_and_the_rest_is_read(tmp_path, make_video, caplog, number):
+def test_a_gap_in_the_data_is_reported_and_the_rest_is_read(tmp_path, make_video, caplog, number):
     path = make_video(tmp_path / "v.ts", frames=200)
     data = bytearray(path.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 188 * 4] = bytes(188 * 4)

@@ -105,7 +105,7 @@ def test_no_picture_is_no_video(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_told(tmp_path, picture):
+def test_a_full_disk_is_reported(tmp_path, picture):
     limit = 20_000
     program = (
         "import resource, signal, sys, numpy as np; from signspot.video.writer import write_video\n"
@@ -149,7 +149,7 @@ def test_what_is_no_picture_is_refused(tmp_path, picture, image):
         writer.add(picture(0))
 
 
-def test_a_folder_or_a_file_in_the_way_is_told(tmp_path, picture):
+def test_a_folder_or_a_file_in_the_way_is_reported(tmp_path, picture):
     (tmp_path / "v.mp4").mkdir()
     with pytest.raises(OutputError):
         write_video(tmp_path / "v.mp4", [picture(0)], 25)

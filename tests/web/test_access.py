@@ -228,7 +228,7 @@ def test_language_links_lead_nowhere_else(server: Server) -> None:
         assert (answer.status, answer.headers["location"]) == (303, "/")
 
 
-def test_the_verb_binds_to_this_machine(tmp_path: Path) -> None:
+def test_the_command_binds_to_this_machine(tmp_path: Path) -> None:
     """As people run it, without an address."""
     from typer.testing import CliRunner
 

@@ -102,7 +102,7 @@ def test_the_longest_phrase_goes_first() -> None:
     assert [match[0] for match in find(["a b", "b cc"], "a b cc")] == ["b cc"]
 
 
-def test_one_stretch_that_is_several_words() -> None:
+def test_one_span_that_is_several_words() -> None:
     matcher = WordMatcher(["see", "saw", "twenty", "20"])
     assert [(m.word, m.form) for m in matcher.find("I saw 20")] == [("saw", Form.ORIGINAL), ("20", Form.ORIGINAL)]
     assert [(m.word, m.start, str(m.form)) for m in matcher.find_all("I saw 20")] == [
