@@ -56,6 +56,7 @@ class IsolatedClip:
     clip: str  # its repetition, its number in the corpus, or its file's name
     landmarks: Landmarks  # as estimated, rest before and after included
     segment: Segment | None = None  # of the sign; None: by itself, between two rests
+    is_timed: bool = True  # its frame rate is known, not guessed
 
 
 def read_isolated(source: str | PathLike[str], progress: Progress = silent) -> list[IsolatedClip]:
@@ -152,8 +153,11 @@ def _read_clips(data: Arrays, words: Sequence[str] | None) -> list[IsolatedClip]
     faceless: Arrays = {"face": np.full((len(data["pose"]), len(FACE_POINTS), 3), np.nan, np.float16)}
     data = faceless | data
     bodies = _body_rows(data, count, frames)
-    aspects = _known_aspects(data["aspect"], data.get("source", np.full(count, "")), data["face"], bodies)
-    rates = np.nan_to_num(data.get("fps", np.full(count, FPS)), nan=UNKNOWN_FPS)
+    sources = data.get("source", data["label"][:, 1].astype(str))  # one camera each, as far as is known
+    aspects = _known_aspects(data["aspect"], sources, data["face"], bodies)
+    rates = data.get("fps", np.full(count, FPS))
+    is_timed = np.isfinite(rates) | ("time" in data)
+    rates = np.nan_to_num(rates, nan=UNKNOWN_FPS)
     segments = data.get("segment", np.full((count, 2), np.nan))
     clips = []
     for index, (word, signer, number) in enumerate(data["label"].tolist()):
@@ -173,7 +177,8 @@ def _read_clips(data: Arrays, words: Sequence[str] | None) -> list[IsolatedClip]
         )
         segment = None if np.isnan(segments[index]).any() else Segment(*map(float, segments[index]))
         name = str(word) if words is None else words[word]
-        clips.append(IsolatedClip(name, str(signer) if signer >= 0 else "", str(number), landmarks, segment))
+        of_whom = str(signer) if signer >= 0 else ""
+        clips.append(IsolatedClip(name, of_whom, str(number), landmarks, segment, bool(is_timed[index])))
     return clips
 
 

@@ -33,6 +33,7 @@ class Change:
 
     trim: float = 2.5  # frames by which either end of a sign is off
     speed: float = 0.15  # log of the speed
+    unknown_speed: float = 0.35  # log of the speed, in addition, of clips whose frame rate is not known
     warp: float = 0.25  # of time inside a sign
     cut_out: float = 0.0  # share of performances as if cut out of continuous signing: shorter, faster, nothing around
     tempo: float = 0.5  # log of how much faster those are, in the mean

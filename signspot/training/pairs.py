@@ -69,6 +69,7 @@ class PairStore:
         words: Ints,
         signers: Ints,
         partners: Partners | None = None,
+        is_timed: Flags | None = None,
     ):
         """Keep N performances.
 
@@ -79,12 +80,14 @@ class PairStore:
             words: (N,) what is signed.
             signers: (N,) by whom; `NOBODY`: not known, such a clip is never drawn.
             partners: of every clip; None: all clips of its word by other signers.
+            is_timed: (N,) whether a clip's frame rate is known; None: all are.
 
         Raises:
             OptionsError: no word is performed by two signers.
         """
         self.frames = torch.from_numpy(np.ascontiguousarray(frames))
         self.first, self.segments, self.words, self.signers, self.partners = first, segments, words, signers, partners
+        self.is_timed = np.ones(len(words), bool) if is_timed is None else is_timed
         self.by_word = [signed for word in np.unique(words) if len(signed := self._by_signer(word)) > 1]
         if not self.by_word:
             raise OptionsError(f"none of {len(words)} clips shows a word that another signer shows: no pairs to learn")
@@ -144,7 +147,8 @@ def store_clips(clips: Sequence[IsolatedClip]) -> PairStore:
     words = np.unique([clip.word for clip in usable], return_inverse=True)[1]
     signers = np.unique([clip.signer for clip in usable], return_inverse=True)[1]
     signers[[not clip.signer for clip in usable]] = NOBODY
-    return PairStore(np.concatenate(frames), starts, np.array(segments), words, signers)
+    is_timed = np.array([clip.is_timed for clip in usable])
+    return PairStore(np.concatenate(frames), starts, np.array(segments), words, signers, is_timed=is_timed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +194,7 @@ def draw(source: PairSource, options: PairBatchOptions, random: np.random.Genera
     words = np.concatenate([random.permutation(word_count)[:real], random.integers(word_count, size=invented)])
     clips, is_mirrored = store.pairs(words, random)
     count = len(words)
-    position, lengths, first = _times(store.segments[clips], options, source.change, random)
+    position, lengths, first = _times(store.segments[clips], store.is_timed[clips], options, source.change, random)
     owner = np.repeat(np.arange(2 * count), lengths + 2 * context)
     sign = owner % count
     new = NewSigns.invent(np.arange(count) >= real, random)
@@ -207,9 +211,9 @@ def draw(source: PairSource, options: PairBatchOptions, random: np.random.Genera
 
 
 def _times(
-    segments: Ints, options: PairBatchOptions, how: Change, random: np.random.Generator
+    segments: Ints, is_timed: Flags, options: PairBatchOptions, how: Change, random: np.random.Generator
 ) -> tuple[Floats, Ints, Ints]:
-    """Times at which (n, 2) segments of signs are looked at.
+    """Times at which (n, 2) segments of signs are looked at; the speed of those that are not timed is anybody's guess.
 
     Returns:
         (N,) the place of every step in its sign, from 0 to 1 and beyond in its context; (n,) steps of every sign; (n,)
@@ -223,7 +227,8 @@ def _times(
     early, late = np.where(is_cut, -random.uniform(0, how.inside, (2, many)) * length, (early, late))
     span = length + early + late
     faster = random.normal(how.tempo, _TEMPO_SPREAD, many)
-    steps = np.round(span / options.spacing * np.exp(np.where(is_cut, -faster, random.normal(0, how.speed, many))))
+    speed = random.normal(0, np.where(is_timed, how.speed, np.hypot(how.speed, how.unknown_speed)))
+    steps = np.round(span / options.spacing * np.exp(np.where(is_cut, speed - faster, speed)))
     lengths = np.clip(steps, np.where(is_cut, SHORTEST_CUT, LENGTHS[0]), LENGTHS[1]).astype(np.int64)
     whole = lengths + 2 * options.context
     begins = np.concatenate([[0], np.cumsum(whole)[:-1]])

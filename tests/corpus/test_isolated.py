@@ -182,6 +182,7 @@ def test_packed_landmarks_may_lack_faces_rates_aspects_and_all_bodies_but_one(tm
     assert (one.word, one.signer, len(one.landmarks)) == ("book", "", 4)
     assert (two.word, two.signer, len(two.landmarks)) == ("apple", "7", 2)
     assert (one.landmarks.fps, two.landmarks.fps) == pytest.approx((UNKNOWN_FPS, 30.0))
+    assert (one.is_timed, two.is_timed) == (False, True)
     assert (one.landmarks.aspect, two.landmarks.aspect) == pytest.approx((4 / 3, 1.5), abs=0.01)
     assert (one.landmarks.body[:, 11, 3] == 1).all()  # a shoulder that is there is seen
     assert one.landmarks.body[:, 16, :2] == pytest.approx(0.5)  # a wrist is where its hand is

@@ -216,6 +216,16 @@ def test_a_batch_is_of_one_source_and_has_pairs_of_signs() -> None:
     assert len(set((owners[:10] // 2).tolist())) == 10
 
 
+def test_signs_of_unknown_frame_rate_are_shown_at_many_speeds() -> None:
+    store = numbered([0, 1] * 30, np.repeat(np.arange(30), 2).tolist())
+    store.is_timed = np.arange(60) % 2 == 0
+    how = replace(UNCHANGED, unknown_speed=0.35)
+    batch = draw(PairSource(store, 1.0, 0.0, how), PairBatchOptions(signs=30), np.random.default_rng(0))
+    owners = batch.x[batch.first, 0, 0].abs().long()
+    assert set(batch.lengths[owners % 2 == 0].tolist()) == {5}  # ten frames
+    assert len(set(batch.lengths[owners % 2 == 1].tolist())) > 2
+
+
 def test_both_performances_of_a_sign_are_mirrored_or_none() -> None:
     source = PairSource(numbered([0, 1] * 30, np.repeat(np.arange(1, 31), 2).tolist()), 1.0, 0.0, UNCHANGED)
     batch = draw(source, PairBatchOptions(signs=30), np.random.default_rng(0))
