@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from signspot.corpus.isolated import UNKNOWN_FPS, pack, read_isolated
+from signspot.corpus.isolated import FACE_RATIO, UNKNOWN_FPS, pack, read_isolated
 from signspot.corpus.published import cut_out, import_lsa64, import_wlasl
 from signspot.errors import FormatError, SignspotError
-from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.landmarks.video_estimation import PoseJob
 from signspot.types import Segment
@@ -190,6 +190,22 @@ def test_packed_landmarks_may_lack_faces_rates_aspects_and_all_bodies_but_one(tm
     np.savez(tmp_path / "mine.npz", **{**np.load(tmp_path / "mine.npz"), "pose": body[:1]})
     with pytest.raises(FormatError, match=r"mine\.npz"):
         read_isolated(tmp_path)
+
+
+def test_an_unknown_aspect_is_what_makes_the_faces_of_its_camera_as_wide_as_others(tmp_path: Path) -> None:
+    """Each signer without a source is taken to have a camera of their own."""
+    face = np.zeros((4, len(FACE_POINTS), 3), np.float16)
+    face[:, FACE_POINTS.index(152), 1] = 0.5  # the chin; the forehead is at 0
+    face[:2, FACE_POINTS.index(454), 0] = 0.25  # a cheek; the other one is at 0
+    face[2:, FACE_POINTS.index(454), 0] = 0.375
+    hand, body = np.full((4, 21, 3), 0.5, np.float16), np.full((4, 33, 4), 0.5, np.float16)
+    label, start, aspect = np.array([(0, 1, 0), (0, 2, 0)]), np.array([0, 2, 4]), np.full(2, np.nan, np.float32)
+    np.savez(
+        tmp_path / "two.npz",
+        label=label, start=start, aspect=aspect, pose=body, left_hand=hand, right_hand=hand, face=face,
+    )  # fmt: skip
+    aspects = [clip.landmarks.aspect for clip in read_isolated(tmp_path)]
+    assert aspects == pytest.approx([FACE_RATIO / 0.5, FACE_RATIO / 0.75], abs=0.01)
 
 
 def test_any_folder_by_word_and_signer_and_any_table_is_read(tmp_path: Path) -> None:
