@@ -29,7 +29,7 @@ def test_a_row_has_every_column_in_order() -> None:
         ({"word": "a", "time": 1, "start": 3, "end": 2}, "it ends at 2 s, before it starts at 3 s"),
         ({"word": "a", "time": 1, "score": 99}, "score must be between .*; got 99"),
         ({"word": "a", "time": 1, "false_alarms_per_hour": "nan"}, "false_alarms_per_hour must be a finite number"),
-        ({"word": "\ud800", "time": 1}, "word holds halves of characters"),
+        ({"word": "\ud800", "time": 1}, "word contains unpaired surrogates"),
         ({"word": "a", "time": 1, "mirrored": "perhaps"}, "mirrored must be true or false; got 'perhaps'"),
         ({"word": "a", "time": 1, "source": "X"}, "source must be M, D or V"),
     ],
