@@ -653,7 +653,7 @@ class Shard:
 class EmbeddingReport:
     """What became of the videos of a corpus."""
 
-    made: int = 0
+    embedded: int = 0
     there: int = 0  # from an earlier run
     seconds: float = 0.0  # of the footage that was embedded now
     failed: dict[str, str] = field(default_factory=dict)  # video → why it has no track
@@ -688,7 +688,7 @@ def embed_corpus(
         except (VideoError, LandmarksError, FormatError, UnreadableFileError) as error:
             report.failed[name] = str(error)
             continue
-        report.made += 1
+        report.embedded += 1
         report.seconds += track.grid.frames / track.grid.fps
     progress(len(media), len(media))
     return report

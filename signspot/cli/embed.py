@@ -94,8 +94,8 @@ def _embed_folder(source: Path, out: Path, stride: int, shard: "Shard", spotter:
         report = embed_corpus(spotter, usable, out, stride, progress)
     took = time.monotonic() - began
     rate = f"{report.seconds / max(took, 1e-9):.1f} times as fast as it plays"
-    done = f"; {report.seconds / 3600:.2f} h of footage in {took:.0f} s, {rate}" if report.made else ""
-    print_line(f"{out}: {count(report.made, 'track')} made, {report.there} there already{done}")
+    done = f"; {report.seconds / 3600:.2f} h of footage in {took:.0f} s, {rate}" if report.embedded else ""
+    print_line(f"{out}: {count(report.embedded, 'track')} made, {report.there} there already{done}")
     for name, reason in report.failed.items():
         log(f"failed: {name}: {reason}")
     if report.failed:

@@ -207,7 +207,7 @@ def read_splits(path: Path) -> Splits:
         raise FormatError(f"{path} holds no splits: {error!r}") from error
 
 
-def _names(values: Any, path: Path, what: str) -> tuple[str, ...]:
+def _names(values: Any, path: Path, value_name: str) -> tuple[str, ...]:
     if not isinstance(values, list):
-        raise FormatError(f"{path}: {what} must be a list of names; got {quoted(values)}.")
-    return tuple(check_text(value, f"{path}: a name in {what}") for value in values)
+        raise FormatError(f"{path}: {value_name} must be a list of names; got {quoted(values)}.")
+    return tuple(check_text(value, f"{path}: a name in {value_name}") for value in values)

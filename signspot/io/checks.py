@@ -60,12 +60,12 @@ def check_numbers(
                 raise OptionsError(f"{name} must be {allowed}; got {value}")
 
 
-def check_number(value: object, what: str, least: float = -math.inf, most: float = math.inf) -> float:
+def check_number(value: object, value_name: str, least: float = -math.inf, most: float = math.inf) -> float:
     """A finite number within bounds, given as a number or as text.
 
     Args:
         value: as it stands in the file.
-        what: the location and the name of the value, for messages: "x.csv, line 3: score".
+        value_name: the location and the name of the value, for messages: "x.csv, line 3: score".
         least: the lowest that is allowed.
         most: the highest that is allowed.
 
@@ -74,10 +74,10 @@ def check_number(value: object, what: str, least: float = -math.inf, most: float
     """
     number = _as_number(value)
     if number is None:
-        raise FormatError(f"{what} must be a finite number; got {quoted(value)}.")
+        raise FormatError(f"{value_name} must be a finite number; got {quoted(value)}.")
     if not least <= number <= most:
         bounds = f"between {least:g} and {most:g}" if math.isfinite(most) else f"{least:g} or more"
-        raise FormatError(f"{what} must be {bounds}; got {quoted(value)}.")
+        raise FormatError(f"{value_name} must be {bounds}; got {quoted(value)}.")
     return number
 
 
@@ -95,33 +95,33 @@ def _as_number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def check_int(value: object, what: str, least: int = 0, most: int = 2**31 - 1) -> int:
+def check_int(value: object, value_name: str, least: int = 0, most: int = 2**31 - 1) -> int:
     """A whole number within bounds.
 
     Raises:
         FormatError: it is none, or out of bounds.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise FormatError(f"{what} must be a whole number between {least} and {most}; got {quoted(value)}.")
+        raise FormatError(f"{value_name} must be a whole number between {least} and {most}; got {quoted(value)}.")
     return value
 
 
-def check_time(value: object, what: str) -> float:
+def check_time(value: object, value_name: str) -> float:
     """Seconds within a video.
 
     Raises:
         FormatError: it is not a number, negative, or beyond any video.
     """
-    return check_number(value, what, 0.0, LATEST)
+    return check_number(value, value_name, 0.0, LATEST)
 
 
-def check_score(value: object, what: str) -> float:
+def check_score(value: object, value_name: str) -> float:
     """A score, a probability or a confidence, in [0, 1].
 
     Raises:
         FormatError: it is none.
     """
-    return min(1.0, max(0.0, check_number(value, what, -_ROUNDING, 1 + _ROUNDING)))
+    return min(1.0, max(0.0, check_number(value, value_name, -_ROUNDING, 1 + _ROUNDING)))
 
 
 def check_span(start: float, end: float, where: str) -> None:
@@ -134,7 +134,7 @@ def check_span(start: float, end: float, where: str) -> None:
         raise FormatError(f"{where}: it ends at {end:g} s, before it starts at {start:g} s.")
 
 
-def check_text(value: object, what: str) -> str:
+def check_text(value: object, value_name: str) -> str:
     """Text that every format and database can hold; None becomes empty text.
 
     Raises:
@@ -143,28 +143,28 @@ def check_text(value: object, what: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError(f"{what} must be text; got {quoted(value)}.")
+        raise FormatError(f"{value_name} must be text; got {quoted(value)}.")
     if _SURROGATE.search(value):
-        raise FormatError(f"{what} contains unpaired surrogates, which are not text; got {quoted(value)}.")
+        raise FormatError(f"{value_name} contains unpaired surrogates, which are not text; got {quoted(value)}.")
     return value
 
 
-def path_inside(folder: Path, name: object, what: str) -> Path:
+def path_inside(folder: Path, name: object, value_name: str) -> Path:
     """The path of a file that another file names, which must lie in the folder of that one.
 
     Args:
         folder: of the file that names it.
         name: relative, with either slash.
-        what: the location and the name of the value, for messages.
+        value_name: the location and the name of the value, for messages.
 
     Raises:
         FormatError: it is not a name, or leads out of the folder, by itself or through a link.
     """
-    text = check_text(name, what)
+    text = check_text(name, value_name)
     parts = PureWindowsPath(text)  # knows drives and both slashes
     absolute = parts.is_absolute() or bool(parts.drive or parts.root) or PurePosixPath(text).is_absolute()
     if absolute or ".." in parts.parts or not text.strip():
-        raise FormatError(f"{what} '{text}' is refused: it must lie in {folder} itself.")
+        raise FormatError(f"{value_name} '{text}' is refused: it must lie in {folder} itself.")
     path = folder / text
     try:
         path.stat()
@@ -172,9 +172,9 @@ def path_inside(folder: Path, name: object, what: str) -> Path:
     except (FileNotFoundError, NotADirectoryError):
         is_within = path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):
-        raise FormatError(f"{what} '{text}' is refused: no file can have this name.") from None
+        raise FormatError(f"{value_name} '{text}' is refused: no file can have this name.") from None
     if not is_within:
-        raise FormatError(f"{what} '{text}' is refused: it is a link that leads out of {folder}.")
+        raise FormatError(f"{value_name} '{text}' is refused: it is a link that leads out of {folder}.")
     return path
 
 
@@ -227,21 +227,21 @@ def _plain_checker(kind: Any, name: str, is_score: bool) -> Callable[[Any], Any]
     return lambda value: check_text(value, name)
 
 
-def check_list(value: object, what: str) -> list[Any]:
+def check_list(value: object, value_name: str) -> list[Any]:
     """A list.
 
     Raises:
         FormatError: it is none.
     """
     if not isinstance(value, list):
-        raise FormatError(f"{what} must be a list; got {quoted(value)}.")
+        raise FormatError(f"{value_name} must be a list; got {quoted(value)}.")
     return value
 
 
-def _checked_member(value: object, members: tuple[Any, ...], what: str) -> Any:
+def _checked_member(value: object, members: tuple[Any, ...], value_name: str) -> Any:
     member = next((choice for choice in members if type(value) in (str, bool, type(choice)) and choice == value), None)
     if member is None:
-        raise FormatError(f"{what} must be one of {', '.join(map(str, members))}; got {quoted(value)}.")
+        raise FormatError(f"{value_name} must be one of {', '.join(map(str, members))}; got {quoted(value)}.")
     return member
 
 

@@ -140,7 +140,7 @@ class WordSums:
     clips: Tensor  # (N, K) of each clip
     labelled: Tensor  # (F, K) of the clips that have a label
     background: Tensor  # (items, K) of all background clips of an item together
-    own: Tensor  # (F, K) bool: the word is the clip's label
+    is_label: Tensor  # (F, K) bool: the word is the clip's label
 
     @classmethod
     def of(cls, batch: Batch, members: Membership, weights: Tensor) -> "WordSums":
@@ -214,7 +214,7 @@ def _foreground_words(members: Membership, sums: WordSums) -> tuple[Tensor, Tens
     Background clips of items that have the word in their background are left out: they may show it.
     """
     total = sums.labelled.sum(dim=0) + (sums.background * ~members.background).sum(dim=0)
-    return (sums.labelled * sums.own).sum(dim=0), total * sums.own.any(dim=0)
+    return (sums.labelled * sums.is_label).sum(dim=0), total * sums.is_label.any(dim=0)
 
 
 def _background_words(members: Membership, sums: WordSums) -> tuple[Tensor, Tensor]:
@@ -244,7 +244,7 @@ def _background_sets_by_word(members: Membership, sums: WordSums) -> tuple[Tenso
 
 def _elsewhere(members: Membership, sums: WordSums) -> Tensor:
     """(K,) over the clips that cannot show the word: their label is another one, or their subtitle does not have it."""
-    return (sums.labelled * ~sums.own).sum(dim=0) + (sums.background * ~members.subtitle).sum(dim=0)
+    return (sums.labelled * ~sums.is_label).sum(dim=0) + (sums.background * ~members.subtitle).sum(dim=0)
 
 
 def _released_bags(batch: Batch, members: Membership, weights: Tensor, sums: WordSums) -> tuple[Tensor, Tensor]:

@@ -61,7 +61,7 @@ class Change:
         check_numbers(self, "cut_out", "no_depth", "lost_hand", "lost_elbow", "lost_face", least=0, most=1)
 
 
-UNCHANGED = Change(**dict.fromkeys((each.name for each in fields(Change)), 0.0))
+UNCHANGED = Change(**dict.fromkeys((field.name for field in fields(Change)), 0.0))
 
 
 def mirror_some(x: Tensor, which: Flags) -> Tensor:

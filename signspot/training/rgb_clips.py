@@ -141,10 +141,10 @@ class StoredImages:
     """Images of a store, decoded when they are asked for."""
 
     path: Path
-    places: NDArray[np.int64]  # (T, 2) first and last byte of each image
+    byte_ranges: NDArray[np.int64]  # (T, 2) first and last byte of each image
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.byte_ranges)
 
     def __getitem__(self, which: slice | NDArray[np.int64]) -> Images:
         """(n, H, W, 3): the chosen images.
@@ -157,7 +157,7 @@ class StoredImages:
         with self.path.open("rb") as file:
             coded = [
                 np.frombuffer(os.pread(file.fileno(), end - first, first), np.uint8)
-                for first, end in self.places[which]
+                for first, end in self.byte_ranges[which]
             ]
         decoded = [cv2.imdecode(code, cv2.IMREAD_COLOR) for code in coded if len(code)]
         images = [image for image in decoded if image is not None]
@@ -480,7 +480,7 @@ def plain(images: Images, size: int) -> Clip:
 class Crop:
     """The square of kept images that becomes a clip, mirrored or not."""
 
-    kept: int  # pixels of a side of the images
+    image_side: int  # pixels of a side of the images
     side: int  # of the square
     top: int
     left: int
@@ -496,7 +496,7 @@ class Crop:
 
     def moved(self, points: Keypoints) -> Keypoints:
         """(F, P, 2) points in shares of the kept image to shares of the clip, from its middle; sides swap with it."""
-        moved = (points * self.kept - (self.left, self.top)) / self.side - 0.5
+        moved = (points * self.image_side - (self.left, self.top)) / self.side - 0.5
         if self.mirrored:
             moved = moved[:, _MIRRORED] * (-1, 1)
         return moved.astype(np.float32)

@@ -103,9 +103,9 @@ def _values(message: str, parts: tuple[str, ...]) -> list[str] | None:
         return None
     values, at, end = [], len(first), len(message) - len(last)
     for part in parts[1:-1]:
-        found = message.find(part, at + 1, end)
-        if found < 0:
+        begin = message.find(part, at + 1, end)
+        if begin < 0:
             return None
-        values.append(message[at:found])
-        at = found + len(part)
+        values.append(message[at:begin])
+        at = begin + len(part)
     return [*values, message[at:end]] if at < end else None

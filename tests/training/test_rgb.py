@@ -100,7 +100,7 @@ def test_images_that_overlap_are_kept_once_and_damaged_ones_are_named(rgb_corpus
     assert path is not None
     one, two = ImageStore(tmp_path, 12.5, 32).segments(path, [0.0, 2 / 12.5], 4)
     assert np.array_equal(one[2:], two[:2])
-    assert np.array_equal(one.places[2:], two.places[:2])
+    assert np.array_equal(one.byte_ranges[2:], two.byte_ranges[:2])
     assert np.array_equal(one[np.array([3, 1])], one[:][[3, 1]])
     (file,) = tmp_path.glob("*.jpegs")
     content = file.read_bytes()
