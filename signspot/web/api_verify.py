@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from signspot.annotation.run_spottings import spottings as run_spottings
 from signspot.annotation.store import open_store
+from signspot.errors import FormatError, OptionsError
 from signspot.formats.formats import read_spottings
 from signspot.types import Spotting
 from signspot.web import dictionary_changes, exports
@@ -204,6 +205,8 @@ async def read_back(queue: str, name: str, annotator: str, request: Request, ben
     def work() -> dict[str, int]:
         try:
             decisions = exports.read_back(path, list(bench.queues.items(queue)), annotator.strip())
+        except (FormatError, OptionsError) as error:
+            raise type(error)(str(error).replace(str(path), f"'{name}'")) from None
         finally:
             remove(path)
         standing = [bench.queues.decide(decision, if_new=True) for decision in decisions]

@@ -88,6 +88,10 @@ def _translated(message: str, table: tuple[str, str], deepest: int) -> str:
         if values is not None:
             reasons = [_translated(value, table, deepest - 1) for value in values]
             return text.format(**dict(zip(names, reasons, strict=True)))
+    where, colon, reason = plain.partition(": ")
+    if colon and deepest:  # a file and what is wrong with it
+        parted = f"{_translated(where, table, deepest - 1)}: {_translated(reason, table, deepest - 1)}"
+        return message if parted == plain else parted
     return message
 
 

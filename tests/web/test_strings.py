@@ -167,6 +167,8 @@ def test_messages_are_translated_with_their_values_and_others_stay() -> None:
     )
     assert translated("there is no video 'a' in the folder", "en") == "there is no video 'a' in the folder"
     assert translated("a new message", "de") == "a new message"
+    missing = "nothing in d can be used as an exemplar. The first of 3: d/no.mp4: no such file"
+    assert translated(missing, "de").endswith("Das erste von 3 Problemen: d/no.mp4: Es gibt keine solche Datei.")
     broken = "d/dictionary.json, word 'a', exemplar 2: 'segment' must be a finite number; got 'x'"
     assert translated(broken, "de").startswith("d/dictionary.json, Wort 'a', Beispiel 2: 'segment' muss eine endliche")
     for part in ("a", "' in this dictionary (", ", exemplar ", ": '"):  # in a moment, whatever a visitor asks for
@@ -204,6 +206,12 @@ def test_a_broken_dictionary_is_explained_in_german(serve: Callable[..., Server]
         answer = server.ask("GET", f"/api/dictionaries/{name}/words", accept_language="de")
         assert (answer.status, german in answer.json["error"]) == (422, True), answer.json
         assert str(tmp_path) not in answer.text
+    rows = {"word": "a", "video": "v.mp4", "time": 1.0, "start": 0.5, "end": 1.5, "score": 0.9}
+    queue = server.ask("POST", "/api/queues", {"name": "q", "dictionary": "", "rows": [rows]}).json["id"]
+    answer = server.ask(
+        "PUT", f"/api/queues/{queue}/import?name=d.csv&annotator=A", b"a,b\n1,2\n", accept_language="de"
+    )
+    assert answer.json["error"].startswith("'d.csv', Zeile 1: Die Spalte „word“ fehlt"), answer.json
     wrong = server.ask("PUT", "/api/uploads/film.mp4", b"not a video", accept_language="de").json["error"]
     assert wrong.startswith("'film.mp4' ist kein Video")
     refused = server.ask("GET", "/api/skeleton/video/a?start=x&end=1", accept_language="de").json["error"]
