@@ -191,7 +191,7 @@ class Exemplar:
     segment: Segment | None = None  # where the sign is in the video; None: find it by wrist motion
     embedding: np.ndarray[Any, Any] | None = field(default=None, compare=False, repr=False)  # (D,) unit norm
     encoder: str = field(default="", compare=False, repr=False)  # content hash of its embedding's encoder
-    cut_from: str = field(default="", compare=False, repr=False)  # content digest of the video in which `segment` lies
+    cut_from: str = field(default="", compare=False, repr=False)  # content digests of the video where `segment` lies
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def write_dictionary(mined: Sequence[Candidate], folder: str | Path, progress: P
     for done, candidate in enumerate(mined):
         progress(done, len(mined))
         spotting = candidate.spotting
-        stem = f"{candidate.rank:03d}-{file_name(Path(spotting.video).stem)}"
+        stem = f"{candidate.rank:03d}-{file_name(Path(spotting.video).stem)}@{spotting.start:.2f}"
         exemplars.append(_cut(spotting, target / "media" / file_name(spotting.word), stem))
     dictionary = Dictionary(Contents(tuple(exemplars)), target)
     save_dictionary(dictionary, target)

@@ -234,7 +234,7 @@ def write_timeline_page(
 ) -> Path:
     """Write a page: the video with its subtitles beside the spottings, curves, and a table of the subtitles' words."""
     result = replace(timeline.result, spottings=tuple(timeline.spottings))
-    view = replace(view_of(result, pixels=pixels), subtitles=timeline.subtitles)
+    view = replace(view_of(result, pixels=pixels), subtitles=timeline.subtitles, competes=False)
     rows, previous = [], ""
     for mention in sorted(timeline.mentions, key=lambda mention: (mention.word, mention.mention.start)):
         spotting = mention.spotting

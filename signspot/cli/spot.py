@@ -80,7 +80,7 @@ def spot(
     """
     arguments = read_arguments(paths, dictionary)
     check_language(language)
-    passage = check_passage(arguments, subtitles, start, end)
+    passage = check_passage(arguments, subtitles, start, end, options)
     plots = plots_by_video(arguments.videos, Plots(plot, video_out, html, settings().pixels))
     timeline: Timeline | None = None
     with open_outputs(*paths, *arguments.videos, arguments.signs, subtitles, confirmed, encoder) as outputs:
@@ -173,7 +173,9 @@ def search(
     return results
 
 
-def check_passage(arguments: "Arguments", subtitles: Path | None, start: float, end: float) -> "Segment":
+def check_passage(
+    arguments: "Arguments", subtitles: Path | None, start: float, end: float, options: SpotOptions
+) -> "Segment":
     """The part of a video whose subtitles are followed.
 
     Raises:
@@ -183,6 +185,8 @@ def check_passage(arguments: "Arguments", subtitles: Path | None, start: float, 
 
     if subtitles is None and (start, end) != (0.0, float("inf")):
         raise OptionsError("--from and --to choose subtitles: name these with --subtitles")
+    if subtitles is not None and options.false_alarms_per_hour is None and (options.compete or options.top is not None):
+        raise OptionsError("--subtitles takes one place for each word of a subtitle: leave out --compete and --top")
     if subtitles is not None and len(arguments.videos) > 1:
         raise OptionsError(f"--subtitles {subtitles} belongs to one video; got {len(arguments.videos)}")
     if subtitles is not None and arguments.is_example:
@@ -221,12 +225,15 @@ def search_near(
 
 
 def with_further(signs: "Signs", further: "Sequence[Exemplar]") -> "list[Exemplar]":
-    """The exemplars of words, and further ones of the same words."""
+    """The exemplars of words, and further ones of the same words, each with an id of its own."""
+    from signspot.dictionary.dictionary import numbered
     from signspot.spotting.spotter import exemplars_of as listed
 
     exemplars = listed(signs)
     words = {exemplar.word for exemplar in exemplars}
-    return exemplars + [exemplar for exemplar in further if exemplar.word in words]
+    exemplars += [exemplar for exemplar in further if exemplar.word in words]
+    ids = numbered(exemplar.id for exemplar in exemplars)
+    return [replace(exemplar, id=name) for exemplar, name in zip(exemplars, ids, strict=True)]
 
 
 def confirmed_exemplars(path: Path | None) -> "list[Exemplar]":

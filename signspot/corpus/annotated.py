@@ -47,7 +47,8 @@ def read_annotated(source: Path, tiers: Sequence[str] = (), video: Path | None =
     if not exemplars:
         first = f" {problems[0]}" if problems else ""
         raise DictionaryError(f"no annotation in {source} can be used as an exemplar.{first}")
-    ids = unique_ids(str(exemplar.path and exemplar.path.name) for exemplar in exemplars)
+    names = (str(exemplar.path and exemplar.path.name) for exemplar in exemplars)
+    ids = unique_ids(names, (exemplar.segment for exemplar in exemplars))
     named = (replace(exemplar, id=name) for exemplar, name in zip(exemplars, ids, strict=True))
     return Contents(tuple(named), tuple(problems))
 

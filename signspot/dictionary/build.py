@@ -95,7 +95,9 @@ def media_names(exemplars: Iterable[Exemplar]) -> list[str]:
     turns: Counter[str] = Counter()
     for exemplar in exemplars:
         path = Path(exemplar.path or exemplar.id)
-        stem, suffix = file_name(path.stem), path.suffix.lower()
+        name_in_id, suffix = exemplar.id.rpartition("/")[2], path.suffix.lower()
+        is_cut_out = name_in_id.startswith(f"{path.stem}@")
+        stem = file_name(name_in_id.replace("#", "-") if is_cut_out else path.stem)
         name = plain = f"media/{file_name(exemplar.word)}/{stem}{suffix}"
         while name.casefold() in used:
             turns[plain.casefold()] += 1

@@ -77,8 +77,7 @@ def read_table(path: Path) -> Contents:
     if not rows:
         first = f": {problems[0].message}" if problems else ""
         raise DictionaryError(f"{path} has no line with a file and a word{first}")
-    files = (Path(row["file"]) for _, row in rows)
-    ids = unique_ids(file.name if file.is_absolute() else file.as_posix() for file in files)
+    ids = unique_ids((_name(row["file"]) for _, row in rows), (_segment(row) for _, row in rows))
     exemplars = tuple(_exemplar(path.parent, row, name) for (_, row), name in zip(rows, ids, strict=True))
     return Contents(exemplars, tuple(problems))
 
@@ -167,6 +166,12 @@ def _file(folder: Path, name: str) -> Path:
     except (OSError, ValueError):  # no file can have this name: reported as missing
         is_there = True
     return folder / (name if is_there else name.replace("\\", "/"))
+
+
+def _name(file: str) -> str:
+    """The name of a file in the table's folder, with its folders; of one elsewhere, without them."""
+    path = Path(file)
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 def _exemplar(folder: Path, row: TableRow, name: str) -> Exemplar:

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TypeVar, overload
 
 from signspot.errors import DictionaryError, SignspotError, UnknownWordError
 from signspot.io.html_fragments import image_address, table, text
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Segment
 
 UNFINISHED = ".unfinished-dictionary"  # marks a folder in which a build was interrupted
 _SHOWN_WORDS, _THUMBNAIL_HEIGHT = 12, 80  # words and pixels of thumbnails in a notebook
@@ -51,12 +51,22 @@ def normalise_word(word: str) -> str:
     return " ".join(re.sub(r"[-_?!\s]+", " ", text).split()) or text
 
 
-def unique_ids(names: Iterable[str]) -> list[str]:
-    """Make ids of file names: the name without its suffix; of those with one name, the second is `name#2`."""
+def unique_ids(names: Iterable[str], segments: Iterable[Segment | None] = repeat(None)) -> list[str]:
+    """Make ids of file names: the name without its suffix, and where a sign begins in longer footage: `news@12.40`."""
+
+    def exemplar_id(name: str, segment: Segment | None) -> str:
+        stem = name[: -len(suffix)] if (suffix := Path(name).suffix) else name
+        return stem if segment is None else f"{stem}@{segment.start:.2f}"
+
+    return numbered(exemplar_id(name, segment) for name, segment in zip(names, segments, strict=False))
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Tell ids that are alike apart: the second is `name#2`."""
     ids: dict[str, None] = {}
     turns: Counter[str] = Counter()  # how often a name came: a table may name one video thousands of times
-    for name in names:
-        base = chosen = name[: -len(suffix)] if (suffix := Path(name).suffix) else name
+    for base in names:
+        chosen = base
         while chosen in ids:
             turns[base] += 1
             chosen = f"{base}#{turns[base] + 1}"

@@ -17,6 +17,7 @@ from signspot.embedding.inputs import (
     SignLocation,
     Source,
     digest_of,
+    is_pose_file,
     landmarks_of,
     sign_in_context,
 )
@@ -29,6 +30,7 @@ from signspot.landmarks.landmarks import Landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.models.encoder import Encoder
 from signspot.types import Exemplar, Segment
+from signspot.video import VIDEO_SUFFIXES
 
 logger = logging.getLogger(__name__)
 
@@ -103,10 +105,16 @@ class Gallery:
 
 
 def _with_origin(exemplar: Exemplar) -> Exemplar:
-    """The exemplar with the digest of the video in which its segment lies; as it is, without a segment or a file."""
-    if exemplar.segment is None or exemplar.path is None:
+    """The exemplar with digests of the footage in which its segment lies; as it is, without a segment or a file.
+
+    A video and a `.pose` file of one name beside each other are one footage: either may be the one that is searched.
+    """
+    path = exemplar.path
+    if exemplar.segment is None or path is None:
         return exemplar
-    return replace(exemplar, cut_from=digest_of(exemplar.path))
+    suffixes = VIDEO_SUFFIXES if is_pose_file(path) else {".pose"}
+    beside = (file for suffix in sorted(suffixes) if (file := path.with_suffix(suffix)).is_file())
+    return replace(exemplar, cut_from=" ".join(filter(None, map(digest_of, (path, *beside)))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 MOST_CURVES = 40  # a plot with more lines cannot be read
 # Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, being faint on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+COMPETING = "Of words that are found at one time, only the best is marked."
 _LONGEST_LABEL = 40
 
 
@@ -57,6 +58,7 @@ class View:
     thresholds: Mapping[str, float]  # of every word that was searched: the score from which on a peak is a spotting
     subtitles: tuple[Subtitle, ...] = ()  # shown below the video in a report
     words: tuple[Curve, ...] = ()  # the scores of words with several exemplars: spottings are peaks of these
+    competes: bool = False  # of words that are found at one time, only the best is a spotting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,6 +217,7 @@ def view_of(result: SearchResult, *, pixels: bool = True) -> View:
         result.spottings,
         result.thresholds,
         words=tuple(Curve(word, "", result.times, result.word_curve(word)) for word in several),
+        competes=result.options.competes and len(result.thresholds) > 1,
     )
 
 

@@ -24,6 +24,7 @@ from signspot.errors import RefusedOutputError
 from signspot.io.files import atomic_write
 from signspot.plots.curves import (
     COLOURS,
+    COMPETING,
     Curve,
     Panel,
     View,
@@ -257,8 +258,9 @@ def draw(view: View) -> Figure:
         _add_exemplars(figure, panel, (_WIDTH - _SIDE + 16, box[1], _SIDE - 28, _PANEL))
         _name_threshold(axes, panel.threshold)
     _write_foot(figure, len(left_out), height, empty=not drawn_panels)
-    if any(spotting.mouthed is not None for panel in drawn_panels for spotting in panel.spottings):
-        figure.text(_LEFT / _WIDTH, 16 / height, "★ also mouthed", size=11, color="#555555", va="center")
+    mouthed = any(spotting.mouthed is not None for panel in drawn_panels for spotting in panel.spottings)
+    remarks = [COMPETING] * view.competes + ["★ also mouthed"] * mouthed
+    figure.text(_LEFT / _WIDTH, 16 / height, "  ".join(remarks), size=9, color="#555555", va="center")
     return figure
 
 

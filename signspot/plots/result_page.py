@@ -23,6 +23,7 @@ from signspot.io.html_fragments import image_address, text
 from signspot.io.progress import Progress, silent
 from signspot.plots.curves import (
     COLOURS,
+    COMPETING,
     Curve,
     Panel,
     View,
@@ -218,6 +219,7 @@ def _page(view: View, address: str | None, blocks: Iterable[str]) -> str:
         script=script,
         title=text(view.title or "signspot"),
         summary=summary(view),
+        competing=paragraph(COMPETING) if view.competes else "",
         left_out=paragraph(f"Searched, but not drawn here: {', '.join(left_out)}.") if left_out else "",
         subtitle='<p id="subtitle"></p>' if view.subtitles else "",
         blocks="\n".join(blocks),

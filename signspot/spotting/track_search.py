@@ -271,7 +271,7 @@ class TrackSearch:
         matcher = self._matcher(gallery, within)
         for row, number in enumerate(gallery.rows.tolist()):
             exemplar = gallery.exemplars[number]
-            if exemplar.cut_from and exemplar.cut_from == self.track.source and exemplar.segment is not None:
+            if exemplar.segment is not None and self.track.source in exemplar.cut_from.split():
                 matcher.leave_out(row, exemplar.segment)
         return matcher
 

@@ -9,7 +9,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from signspot.dictionary.build import file_name
-from signspot.dictionary.dictionary import Dictionary, unique_ids
+from signspot.dictionary.dictionary import Dictionary, numbered, unique_ids
 from signspot.dictionary.json_file import DICTIONARY_FILE, save_dictionary
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.errors import DictionaryError, FormatError, OptionsError, StoreError, VideoError
@@ -94,7 +94,7 @@ def _others(home: Path, exemplars: Iterable[Exemplar], path: Path) -> list[Exemp
 def _exemplar(home: Path, others: Iterable[Exemplar], path: Path, word: str, texts: dict[str, str]) -> Exemplar:
     """A new exemplar of a file in a dictionary's folder, whose id differs from all others'."""
     plain = _plain_word(word)
-    chosen = unique_ids([*(other.id + ".x" for other in others), path.relative_to(home).as_posix()])[-1]
+    chosen = numbered([*(other.id for other in others), *unique_ids([path.relative_to(home).as_posix()])])[-1]
     details = {key: escape_control_characters(value) for key, value in texts.items() if key in TEXTS and key != "word"}
     return replace(Exemplar(plain, chosen, path), **details)  # type: ignore[arg-type]
 
@@ -207,7 +207,7 @@ def cut(bench: Workbench, video: str, span: Segment, dictionary: str, word: str,
             if not len(part):
                 raise OptionsError(f"'{video}' has no landmarks from {span.start:g} to {span.end:g} s")
             write_landmarks(replace(part, times=part.times - part.times[0]), temporary)
-        name = f"{file_name(Path(video).stem)}-{span.start:.2f}-{span.end:.2f}{suffix}"
+        name = f"{file_name(Path(video).stem)}@{span.start:.2f}{suffix}"
         return add_file(bench, dictionary, temporary, name, word, texts)
     finally:
         uploads.remove(temporary)

@@ -365,8 +365,8 @@ class Searcher:
             return None
         if not is_pose_file(exemplar.path):
             return exemplar.path
-        video = self.folder.listing().videos.get(exemplar.id.rpartition("@")[0])
-        return video.path if video is not None and video.source == exemplar.path and video.is_playable else None
+        videos = self.folder.listing().videos.values()
+        return next((video.path for video in videos if video.source == exemplar.path and video.is_playable), None)
 
     def sign_span(self, dictionary: str, exemplar: Exemplar) -> list[float] | None:
         """The span of the sign in an exemplar's video, in seconds; None: unknown."""

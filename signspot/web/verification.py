@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 
 from signspot.annotation.store import Database
+from signspot.dictionary.dictionary import numbered, unique_ids
 from signspot.errors import FormatError, OptionsError
 from signspot.formats.spotting_rows import from_row
 from signspot.io.checks import check_int, check_span, check_text, check_time, parse_json, quoted
@@ -431,11 +432,14 @@ def confirmed_exemplars(
         dictionary: its name.
         exemplars: the exemplars that it has; what was cut out of a video for it is no further one.
     """
-    sources, videos = {exemplar.source for exemplar in exemplars}, folder.listing().videos
+    present, videos = list(exemplars), folder.listing().videos
+    sources, taken = {exemplar.source for exemplar in present}, [exemplar.id for exemplar in present]
+    signs = [sign for sign in queues.confirmed(dictionary) if sign.video in videos and place_of(sign) not in sources]
+    named = unique_ids((sign.video for sign in signs), (sign.segment for sign in signs))
+    ids = numbered([*taken, *named])[len(taken) :]
     return [
-        replace(sign.as_exemplar(), id=f"{sign.video}@{sign.start:.2f}", path=videos[sign.video].source)
-        for sign in queues.confirmed(dictionary)
-        if sign.video in videos and place_of(sign) not in sources
+        replace(sign.as_exemplar(), id=name, path=videos[sign.video].source)
+        for sign, name in zip(signs, ids, strict=True)
     ]
 
 

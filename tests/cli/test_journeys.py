@@ -137,6 +137,36 @@ def test_an_archive_finds_in_all_videos_what_spot_finds_in_each(
     assert json_lines(out)
 
 
+def test_subtitles_that_cover_a_video_limit_nothing(
+    signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
+) -> None:
+    """`annotate` finds what `spot` finds, and `spot --subtitles` the best of each word."""
+    folder, truth = footage
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "monday.pose").write_bytes((folder / "monday.pose").read_bytes())
+    text = f"WEBVTT\n\n00:00.000 --> 00:{truth['monday'][-1][1].end:06.3f}\nMy friend has an apple in the house.\n"
+    (corpus / "monday.vtt").write_text(text)
+    video, signs, words = corpus / "monday.pose", folder / "signs", ("apple", "friend", "house")
+    same = ("--threshold", "0.7", *WARPING)
+    by_spot = json_lines(signspot.ok("spot", video, signs, *words, *same, "--json")[0])
+    options = ("--best", "50", "--peaks", "50", "--padding", "10", "--export", tmp_path / "labels.jsonl")
+    signspot.ok("annotate", corpus, "--dictionary", signs, "--out", tmp_path / "run", *same, *options)
+    by_annotate = json_lines((tmp_path / "labels.jsonl").read_text())
+    followed = ("spot", video, signs, "--subtitles", corpus / "monday.vtt", "--padding", "10", *same)
+    by_subtitles = json_lines(signspot.ok(*followed, "--json")[0])
+
+    def facts(spottings: list[dict[str, object]]) -> set[tuple[object, ...]]:
+        columns = ("word", "start", "end", "time", "score", "exemplar")
+        return {tuple(spotting[column] for column in columns) for spotting in spottings}
+
+    best = [max((s for s in by_spot if s["word"] == word), key=lambda s: float(str(s["score"]))) for word in words]
+    assert len(by_spot) > len(words), "some words are found twice"
+    assert facts(by_annotate) == facts(by_spot)
+    assert facts(by_subtitles) == facts(best)
+    assert "--top" in signspot.refused(*followed, "--top", "1")
+
+
 def test_a_learner_asks_which_word_a_sign_is_and_whether_theirs_was_right(
     signspot: Cli, footage: tuple[Path, dict[str, Signs]], tmp_path: Path
 ) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from signspot.cli.spot import with_further
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.formats import read_spottings
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.types import Segment
+from signspot.types import Exemplar, Segment, Spotting
 from tests.cli.conftest import Cli
 
 
@@ -77,6 +78,17 @@ def test_confirmed_spottings_are_further_exemplars_but_refused_ones_are_not(
     table.write_text("word,video,time,start,end,score\napple,gone.pose,1.5,1.1,1.9,0.9\n", encoding="utf-8")
     arguments = ("spot", inputs / "footage.pose", inputs / "signs", "--confirmed", table)
     assert "gone.pose" in signspot.refused(*arguments, "--encoder", inputs / "encoder.safetensors")
+
+
+def test_further_exemplars_have_ids_of_their_own() -> None:
+    """Two words at one time, and a sign that the dictionary has, too."""
+    signs = [Exemplar("apple", "news@1.10"), Exemplar("name", "name")]
+    further = [Spotting(word, "news.mp4", 1.5, 1.1, 1.9, 1.0).as_exemplar() for word in ("apple", "name", "tree")]
+    exemplars = with_further(signs, further)
+    assert [(exemplar.word, exemplar.id) for exemplar in exemplars] == [
+        *(("apple", "news@1.10"), ("name", "name")),
+        *(("apple", "news@1.10#2"), ("name", "news@1.10#3")),
+    ]
 
 
 def test_json_lines_are_for_machines(signspot: Cli, inputs: Path) -> None:

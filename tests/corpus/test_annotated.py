@@ -63,13 +63,13 @@ def test_signs_are_cut_out_of_the_video_with_a_margin(tmp_path: Path) -> None:
     contents = read_annotated(document(tmp_path / "corpus.eaf", "elsewhere.mp4"), ["RH-gloss", "LH"], video)
     assert contents is not None
     assert [(e.word, e.id, e.signer) for e in contents.exemplars] == [
-        ("APPLE", "video", "anna"),
-        ("TREE", "video#2", "anna"),
-        ("APPLE", "video#3", "ben"),
+        ("APPLE", "video@2.00", "anna"),
+        ("TREE", "video@4.00", "anna"),
+        ("APPLE", "video@3.00", "ben"),
     ]
     built = build_dictionary(Dictionary(contents), tmp_path / "out")
     first = built.exemplars[0]
-    assert first.path is not None
+    assert first.path == tmp_path / "out" / "media" / "APPLE" / "video@2.00.mp4"
     assert first.segment == Segment(0.52, 1.12)  # the clip begins with a frame at 25 a second
     with open_video(first.path) as clip, open_video(video) as source:
         assert clip.info.duration == pytest.approx(0.6 + 1.02, abs=0.05)
@@ -87,7 +87,7 @@ def test_landmarks_of_the_whole_video_serve_for_what_is_cut_out_of_it(tmp_path: 
     for exemplar in build_dictionary(Dictionary(contents), tmp_path / "out", cache=cache).exemplars:
         assert exemplar.path is not None
         assert has_landmarks(exemplar.path, cache)
-    clip = CacheEntry.of(tmp_path / "out" / "media" / "APPLE" / "video.mp4", cache, version, DEFAULT_FPS, None)
+    clip = CacheEntry.of(tmp_path / "out" / "media" / "APPLE" / "video@2.00.mp4", cache, version, DEFAULT_FPS, None)
     assert clip is not None
     cached = open_landmarks(clip.path)
     assert cached.body[0, 0, 0] == pytest.approx(37 / 150, abs=0.002)  # frame 37 is that of 1.48 s
@@ -135,7 +135,7 @@ def test_a_folder_of_documents_and_videos(tmp_path: Path) -> None:
     document(tmp_path / "three.eaf")
     contents = read_annotated(tmp_path)
     assert contents is not None
-    assert [e.id for e in contents.exemplars] == ["one", "one#2", "two", "two#2"]
+    assert [e.id for e in contents.exemplars] == ["one@2.00", "one@4.00", "two@2.00", "two@4.00"]
     assert [problem.path.name for problem in contents.problems] == ["three.eaf"]
     with pytest.raises(OptionsError):
         read_annotated(tmp_path, video=tmp_path / "one.mp4")

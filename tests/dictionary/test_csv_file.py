@@ -18,7 +18,7 @@ def table(tmp_path: Path, text: str | bytes, name: str = "signs.csv") -> Path:
 def test_all_columns(tmp_path: Path) -> None:
     text = "file,word,signer,source,licence,variant,start,end\na.mp4,apple,Anna,Home,CC BY 4.0,2,0.5,1.25\n"
     (one,) = read_table(table(tmp_path, text)).exemplars
-    assert (one.word, one.id, one.path, one.signer) == ("apple", "a", tmp_path / "a.mp4", "Anna")
+    assert (one.word, one.id, one.path, one.signer) == ("apple", "a@0.50", tmp_path / "a.mp4", "Anna")
     assert (one.source, one.licence, one.variant, one.segment) == ("Home", "CC BY 4.0", "2", Segment(0.5, 1.25))
 
 
@@ -83,10 +83,17 @@ def test_bad_lines_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_with_several_words_or_segments(tmp_path: Path) -> None:
-    text = "file,word,start,end\na.mp4,one,0,1\na.mp4,two,1,2\n"
+    elsewhere = tmp_path / "mon" / "b.mp4"
+    rows = ("a.mp4,one,0,1", "a.mp4,two,1,2", "mon/a.mp4,one,1,2", f"{elsewhere},one,1.234,2", "../c.mp4,two,,")
+    text = "\n".join(("file,word,start,end", *rows, *rows[:1], *rows[-1:]))
     assert [(e.id, e.word) for e in read_table(table(tmp_path, text)).exemplars] == [
-        ("a", "one"),
-        ("a#2", "two"),
+        ("a@0.00", "one"),
+        ("a@1.00", "two"),
+        ("mon/a@1.00", "one"),
+        ("b@1.23", "one"),
+        ("c", "two"),
+        ("a@0.00#2", "one"),
+        ("c#2", "two"),
     ]
 
 

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signspot.dictionary.dictionary import Contents, Dictionary, normalise_word, unique_ids
+from signspot.dictionary.dictionary import Contents, Dictionary, normalise_word, numbered, unique_ids
 from signspot.errors import DictionaryError, UnknownWordError
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Segment
 
 
 def dictionary(*words: str) -> Dictionary:
@@ -81,6 +81,11 @@ class TestParts:
 class TestIds:
     def test_the_suffix_goes_and_a_second_file_of_a_name_is_numbered(self) -> None:
         assert unique_ids(["a.mp4", "b.mp4", "b.webm", "c", "a.mp4"]) == ["a", "b", "b#2", "c", "a#2"]
+
+    def test_a_sign_in_footage_is_named_by_where_it_begins(self) -> None:
+        segments = [Segment(12.4, 13), None, Segment(12.4, 12.9)]
+        assert unique_ids(["news.mp4", "news.mp4", "news.mov"], segments) == ["news@12.40", "news", "news@12.40#2"]
+        assert numbered(["news@12.40", "news@12.40", "news"]) == ["news@12.40", "news@12.40#2", "news"]
 
     @given(st.lists(st.sampled_from(["a", "a.mp4", "a.webm", "a#2", "b/a.mp4", "b/a"])))
     def test_they_are_unique_whatever_the_names(self, names: list[str]) -> None:

@@ -8,16 +8,17 @@ import pytest
 import torch
 
 from signspot.embedding import inputs
-from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, embed_sign
+from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews, embed_sign
 from signspot.embedding.inputs import landmark_clips, sign_features
 from signspot.embedding.windows import embed
+from signspot.io.files import content_digest
 from signspot.landmarks.features import features, mirror_features
 from signspot.landmarks.pose_file import write_landmarks
 from signspot.models.batch_norm import DomainBatchNorm
 from signspot.models.encoder import Encoder
 from signspot.models.encoder_network import make_encoder
 from signspot.models.registry import build
-from signspot.types import Exemplar
+from signspot.types import Exemplar, Segment
 
 SMALL = {"width": 32, "hand_width": 16, "part_width": 8, "last_width": 32}
 
@@ -41,6 +42,18 @@ def test_a_gallery_has_a_row_per_view(encoder: Encoder, exemplars: list[Exemplar
         exemplar.word: [2 * index, 2 * index + 1] for index, exemplar in enumerate(exemplars)
     }
     assert both.codes is None
+
+
+def test_what_is_cut_out_of_footage_knows_the_video_and_the_landmarks_beside_it(tmp_path: Path) -> None:
+    for name in ("news.mp4", "news.pose", "other.pose"):
+        (tmp_path / name).write_text(name)
+    digests = {name: content_digest(tmp_path / name) for name in ("news.mp4", "news.pose")}
+    segment, views = Segment(1.0, 2.0), SignViews(np.eye(1, 4, dtype=np.float32))
+    for name in digests:
+        cut, whole = (Exemplar("a", "a", tmp_path / name, segment=part) for part in (segment, None))
+        gallery = Gallery.of_views([cut, whole], [views, views])
+        assert set(gallery.exemplars[0].cut_from.split()) == set(digests.values())
+        assert gallery.exemplars[1].cut_from == ""
 
 
 def test_exemplars_of_one_word_share_its_rows() -> None:

@@ -429,11 +429,11 @@ def test_a_confirmed_sign_is_played_beside_a_sign_that_it_found(page: Page, fres
     row = spotted(start=0.6, end=1.4, score=1.0, source="V")
     queue = fresh.queue(row, dictionary="dictionary")
     assert fresh.decide(queue, 0, start=0.6, end=1.4).status == 200
-    sign = {**row, "id": "a1", "time": 2.0, "start": 1.8, "end": 2.2, "exemplar": "news.mp4@0.60"}
+    sign = {**row, "id": "a1", "time": 2.0, "start": 1.8, "end": 2.2, "exemplar": "news@0.60"}
     assert fresh.ask("PUT", "/api/signs/news.mp4", {"version": 0, "signs": [sign]}).status == 200
     page.goto(f"{fresh.address}/spot?video=news.mp4&dictionary=dictionary")
     page.locator("#rows button").first.click()
-    expect(page.locator("#exemplar-name")).to_contain_text("news.mp4@0.60")
+    expect(page.locator("#exemplar-name")).to_contain_text("news@0.60")
     expect(page.locator("#exemplar-video")).to_be_visible()
     until(page.locator("#exemplar-video"), "(video) => video.readyState > 1 && video.currentTime >= 0.6")
 

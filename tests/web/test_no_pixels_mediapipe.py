@@ -140,4 +140,4 @@ def test_nothing_that_is_kept_or_sent_shows_the_video(home: Path) -> None:
         assert purple_files() == []
     shutil.rmtree(home / "tmp")
     assert purple(home / "footage") == ["news.mp4", "signs/apple/1.mp4", "signs/river/1.mp4"]
-    assert [path.name for path in (home / "footage" / "signs" / "media" / "pear").iterdir()] == ["news-0.50-1.20.pose"]
+    assert [path.name for path in (home / "footage" / "signs" / "media" / "pear").iterdir()] == ["news@0.50.pose"]

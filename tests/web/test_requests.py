@@ -175,7 +175,7 @@ def test_nothing_is_replaced_by_a_cut(fresh: Server, material: Path) -> None:
     shutil.copy(material / "dictionary" / "river" / "video.mp4", fresh.folder / "deep" / "news.mp4")
     address = "/api/dictionaries/dictionary"
     content = (material / "news.mp4").read_bytes()
-    first = fresh.ask("PUT", f"{address}/exemplar?word=lake&file=news-0.50-1.00.mp4", content).json["id"]
+    first = fresh.ask("PUT", f"{address}/exemplar?word=lake&file=news@0.50.mp4", content).json["id"]
     ids = [first]
     for video, end in (("news.mp4", 1.0), ("news.mp4", 1.2), ("deep/news.mp4", 1.0)):
         cut = fresh.ask("POST", f"{address}/cut", {"video": video, "start": 0.5, "end": end, "word": "lake"})
@@ -281,7 +281,7 @@ def test_what_is_verified_goes_into_labels_and_exemplars(fresh: Server) -> None:
     assert (added.licence, "news.mp4, 0.60-1.40 s" in added.source) == ("CC0", True)
     assert fresh.ask("POST", f"/api/queues/{queue}/exemplars").json["exemplars"] == [], "each once"
     answer = fresh.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json["words"][0]
-    assert "news.mp4@0.60" not in {exemplar["id"] for exemplar in answer["exemplars"]}, "it is not counted twice"
+    assert "news@0.60" not in {exemplar["id"] for exemplar in answer["exemplars"]}, "it is not counted twice"
 
 
 def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server) -> None:
@@ -309,11 +309,11 @@ def test_confirmed_signs_are_further_exemplars_of_the_next_search(fresh: Server)
     assert river() == (of_dictionary, before), "nobody has decided"
     for item, answer in enumerate(("yes", "no", "yes")):
         decide(item, answer)
-    confirmed = f"news.mp4@{row['start']:.2f}"
+    confirmed = f"news@{row['start']:.2f}"
     assert river() == ([*of_dictionary, confirmed], before), "at once, but a sign is not compared with itself"
     decide(3, "yes", 1.5)
     with_it, score = river()
-    assert with_it == [*of_dictionary, confirmed, f"news.mp4@{row['start'] + 1.5:.2f}"]
+    assert with_it == [*of_dictionary, confirmed, f"news@{row['start'] + 1.5:.2f}"]
     assert score != before, "a word's score is of all its exemplars"
     assert river("&confirmed=false") == (of_dictionary, before)
     name = confirmed.replace("@", "%40")
