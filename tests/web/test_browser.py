@@ -781,7 +781,7 @@ def test_a_linguists_journey(
     assert any(abs(spotting.end - corrected) < 0.006 for spotting in written), "the boundary as it was dragged"
     page.goto(f"{server.address}/verify/{queues[1]}/results")
     page.locator("#back").set_input_files(str(tmp_path / "talk.eaf"))
-    expect(page.locator("#messages")).to_contain_text("4 decisions were read")
+    expect(page.locator("#messages")).to_contain_text("decisions read: 4")
     first, second = (sorted(map(decided, decisions(server, queue))) for queue in queues)
     assert first == second
     assert [row[0] for row in first] == ["no", "unsure", "variant", "yes"]
