@@ -85,6 +85,24 @@ def open_outputs(*inputs: "Path | str | None") -> Outputs:
     return Outputs(inputs, force=settings().force)
 
 
+def check_media(*paths: "Path | str | None") -> None:
+    """Refuse what is no video, no `.pose` file and no track, as far as its header tells, before any long work.
+
+    None stands for a file that was not given.
+
+    Raises:
+        VideoError: one of them cannot be read.
+    """
+    from signspot.dictionary.open_dictionary import file_problem
+    from signspot.embedding.tracks import SUFFIX
+    from signspot.errors import VideoError
+
+    for path in (Path(path) for path in paths if path is not None):
+        problem = None if path.suffix.lower() == SUFFIX else file_problem(path)
+        if problem is not None:
+            raise VideoError(f"{path} cannot be read: {problem}. Give a video or a .pose file")
+
+
 def load_spotter(encoder: str | None, workers: int | None = 1) -> "Spotter":
     """The spotter of an encoder on the chosen device; without a number of workers, one for each core but one."""
     from signspot.spotting.spotter import load

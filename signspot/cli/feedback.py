@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line
+from signspot.cli.console import bar, check_media, claim_outputs, load_spotter, log, open_outputs, print_line
 from signspot.cli.options import EncoderName, Json, settings
 
 
@@ -32,6 +32,7 @@ def feedback(
     from signspot.plots.plot import save_figure
 
     with open_outputs(clip, dictionary, encoder) as outputs:
+        check_media(clip)
         claim_outputs(outputs, plots=[("plot", plot)])
         signs, spotter = open_dictionary(dictionary), load_spotter(encoder)
         with bar("exemplars") as progress:

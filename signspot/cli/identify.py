@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line, print_table
+from signspot.cli.console import (
+    bar,
+    check_media,
+    claim_outputs,
+    load_spotter,
+    log,
+    open_outputs,
+    print_line,
+    print_table,
+)
 from signspot.cli.options import EncoderName, Json, settings
 from signspot.cli.spot import exemplars_of
 
@@ -43,6 +52,7 @@ def identify(
         raise OptionsError("a sign in footage has a beginning and an end: give both --from and --to")
     segment = Segment(start, end) if start is not None and end is not None else None
     with open_outputs(clip, signs, encoder) as outputs:
+        check_media(clip)
         claim_outputs(outputs, plots=[("plot", plot)])
         if signs.suffix == ".safetensors":
             _refuse_for_recognisers({"--plot": plot, "--encoder": encoder})

@@ -7,6 +7,7 @@ import typer
 
 from signspot.cli.console import (
     bar,
+    check_media,
     claim_outputs,
     load_spotter,
     log,
@@ -51,6 +52,7 @@ def mine(
     refuse_pixels({"--clips": clips})
     options, videos = MineOptions(most, diversity), list(videos_in(footage))
     with open_outputs(dictionary, encoder, *footage) as outputs:
+        check_media(*videos)
         claim_outputs(outputs, out, [("report", html)], videos)
         spotter = load_spotter(encoder)
         with bar("exemplars") as progress:

@@ -7,6 +7,7 @@ import typer
 
 from signspot.cli.console import (
     bar,
+    check_media,
     claim_outputs,
     count,
     load_spotter,
@@ -57,25 +58,29 @@ def search(
     from signspot.applications.mine import write_spottings_page
     from signspot.cli.spot import confirmed_exemplars, exemplars_of, with_further
     from signspot.errors import OptionsError
+    from signspot.formats.formats import check_suffix
 
     refuse_pixels({"--html": html})
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
         raise OptionsError("search needs words with a --dictionary, or a --clip, but not both")
     with open_outputs(str(archive) if add else archive, dictionary, clip, confirmed, encoder, *(add or ())) as outputs:
+        check_media(clip, *(add or ()))
+        for path in out or ():
+            check_suffix(path)
+        signs = dictionary or clip
+        confirmed_signs = confirmed_exemplars(confirmed)
+        exemplars = [] if signs is None else with_further(exemplars_of(signs, word or []), confirmed_signs)
         spotter = load_spotter(encoder, workers)
         for video in add or ():
             with bar(str(video), "frames") as progress:
                 log(f"added {add_video(spotter, archive, video, progress)}")
-        signs = dictionary or clip
         if signs is None:
             return
         opened = open_archive(archive, *(also or ()))
         videos = [track.video for track in opened.tracks]
         claim_outputs(outputs, out, [("report", html)], videos)
         with bar("exemplars") as progress:
-            gallery = spotter.gallery(
-                with_further(exemplars_of(signs, word or []), confirmed_exemplars(confirmed)), options, progress
-            )
+            gallery = spotter.gallery(exemplars, options, progress)
         with bar("searched", "videos") as progress:
             threads = min(default_workers(workers) + 1, usable_cores())
             spottings = search_archive(spotter, opened, gallery, options, threads=threads, progress=progress)

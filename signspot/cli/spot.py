@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_spottings, write_spottings
+from signspot.cli.console import (
+    bar,
+    check_media,
+    claim_outputs,
+    load_spotter,
+    log,
+    open_outputs,
+    print_spottings,
+    write_spottings,
+)
 from signspot.cli.options import (
     Confirmed,
     EncoderName,
@@ -28,7 +37,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded when it is used
     from signspot.plots.plot import PlotKind
     from signspot.spotting.spotter import Signs, Spotter
     from signspot.spotting.track_search import SearchResult
-    from signspot.types import Exemplar, Segment
+    from signspot.types import Exemplar, Segment, Subtitle
 
 _TABLES = {".csv", ".json", ".pkl"}  # dictionaries that are files
 _TRACK = ".safetensors"
@@ -78,6 +87,8 @@ def spot(
 
     Example: signspot spot news.mp4 my-signs/ apple --out news.eaf --plot news.png
     """
+    from signspot.subtitles.reading import read_subtitles
+
     arguments = read_arguments(paths, dictionary)
     check_language(language)
     passage = check_passage(arguments, subtitles, start, end, options)
@@ -85,11 +96,13 @@ def spot(
     timeline: Timeline | None = None
     with open_outputs(*paths, *arguments.videos, arguments.signs, subtitles, confirmed, encoder) as outputs:
         claim_results(outputs, arguments.videos, out, plots)
-        spotter, examples = load_spotter(encoder, workers), confirmed_exemplars(confirmed)
+        check_media(*arguments.videos, arguments.signs if arguments.is_example else None)
+        lines = [] if subtitles is None else read_subtitles(subtitles)
+        examples, spotter = confirmed_exemplars(confirmed), load_spotter(encoder, workers)
         if subtitles is None:
             results = search(spotter, arguments, options, examples)
         else:
-            timeline = search_near(spotter, arguments, subtitles, (padding, language, passage), options, examples)
+            timeline = search_near(spotter, arguments, lines, (padding, language, passage), options, examples)
             results = [replace(timeline.result, spottings=tuple(timeline.spottings))]
         results = read_mouthings(results, language) if mouthing else results
         spottings = [spotting for result in results for spotting in result.spottings]
@@ -197,7 +210,7 @@ def check_passage(
 def search_near(
     spotter: "Spotter",
     arguments: "Arguments",
-    subtitles: Path,
+    subtitles: "Sequence[Subtitle]",
     near: "tuple[float, str, Segment]",
     options: SpotOptions,
     further: "Sequence[Exemplar]",
@@ -214,14 +227,13 @@ def search_near(
     """
     from signspot.applications.subtitle_timeline import TimelineOptions, find_words
     from signspot.dictionary.dictionary import Dictionary
-    from signspot.subtitles.reading import read_subtitles
 
     (video,) = arguments.videos
-    lines, dictionary = read_subtitles(subtitles), exemplars_of(arguments.signs, arguments.words)
+    dictionary = exemplars_of(arguments.signs, arguments.words)
     assert isinstance(dictionary, Dictionary), "an example was refused before"
     words = dictionary.with_exemplars(with_further(dictionary, further)) if further else dictionary
     with bar(video, "frames") as progress:
-        return find_words(spotter, video, lines, words, TimelineOptions(*near, options), progress)
+        return find_words(spotter, video, subtitles, words, TimelineOptions(*near, options), progress)
 
 
 def with_further(signs: "Signs", further: "Sequence[Exemplar]") -> "list[Exemplar]":

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, load_spotter, log, open_outputs, print_line, print_table
+from signspot.cli.console import (
+    bar,
+    check_media,
+    claim_outputs,
+    load_spotter,
+    log,
+    open_outputs,
+    print_line,
+    print_table,
+)
 from signspot.cli.options import EncoderName, Html, Json, settings
 
 
@@ -36,6 +45,7 @@ def variants(
     from signspot.plots.plot import save_figure
 
     with open_outputs(dictionary, encoder, *(footage or ())) as outputs:
+        check_media(*(footage or ()))
         claim_outputs(outputs, plots=[("report", html), ("plot", plot)])
         signs = open_dictionary(dictionary)
         signs.resolve(word)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signspot.cli.console import bar, claim_outputs, count, load_spotter, log, open_outputs, print_line
+from signspot.cli.console import bar, check_media, claim_outputs, count, load_spotter, log, open_outputs, print_line
 from signspot.cli.options import EncoderName, settings
 from signspot.io.progress import Progress
 
@@ -65,6 +65,7 @@ def wake(
         raise OptionsError(f"--word {word} is that of the sign in a dictionary. Name the dictionary: --dictionary")
     stream_file = None if is_camera(source) else Path(source)
     with open_outputs(*sign, *(background or ()), dictionary, encoder, stream_file) as outputs:
+        check_media(*sign, *(background or ()), stream_file)
         claim_outputs(outputs, plots=[("plot", plot)])
         spotter = load_spotter(encoder)
         cache = default_cache() if settings().cache else None

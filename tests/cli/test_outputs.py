@@ -137,3 +137,34 @@ def test_the_same_command_twice_gives_the_same_bytes(signspot: Cli, inputs: Path
     for name, path in one.items():
         assert path.read_bytes() == two[name].read_bytes(), name
         assert stat.S_IMODE(path.stat().st_mode) == 0o640, name
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("spot", "words.txt", "signs"),
+        ("spot", "footage.pose", "words.txt", "apple"),
+        ("spot", "footage.pose", "signs", "--subtitles", "words.txt"),
+        ("spot", "footage.pose", "signs", "--confirmed", "words.txt"),
+        ("identify", "words.txt", "signs"),
+        ("feedback", "words.txt", "apple", "signs"),
+        ("mine", "apple", "words.txt", "--dictionary", "signs"),
+        ("dictionary", "variants", "apple", "signs", "--footage", "words.txt"),
+        ("search", "archive", "--clip", "words.txt", "--add", "footage.pose"),
+        ("search", "archive", "--add", "words.txt"),
+        ("search", "archive", "aple", "--dictionary", "signs", "--add", "footage.pose"),
+        ("search", "archive", "apple", "--dictionary", "signs", "--add", "footage.pose", "--out", "found.words.txt"),
+    ],
+)
+def test_a_file_of_another_kind_is_named_before_an_encoder_is_loaded(
+    arguments: tuple[str, ...], signspot: Cli, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("footage.pose", "signs"):
+        (tmp_path / name).symlink_to(inputs / name)
+    (tmp_path / "words.txt").write_text("apple\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = signspot(*arguments, "--encoder", "gone.safetensors")
+    assert code in (1, 2)
+    assert "gone.safetensors" not in err
+    assert "aple" in err if "aple" in arguments else "words.txt" in err
+    assert not (tmp_path / "archive").exists()
