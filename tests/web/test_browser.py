@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Playwright, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Playwright, Route, expect
 
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.formats.elan import read_vocabulary
@@ -52,6 +52,16 @@ def middle(page: Page, selector: str) -> tuple[float, float]:
     return x, y
 
 
+def number_of(element: Locator, attribute: str = "aria-valuenow") -> float:
+    return float(element.get_attribute(attribute) or "nan")
+
+
+def download(page: Page, link: Locator, path: Path) -> None:
+    with page.expect_download() as waiting:
+        link.click()
+    waiting.value.save_as(path)
+
+
 def drag(page: Page, start: tuple[float, float], across: float, down: float = 0.0) -> None:
     page.mouse.move(*start)
     page.mouse.down()
@@ -64,7 +74,7 @@ def set_threshold(page: Page, word: str = "river") -> None:
     slider = page.get_by_role("slider", name=f"Threshold of {word}")
     slider.focus()
     for _ in range(100):
-        if not (now := round(100 * float(slider.get_attribute("aria-valuenow") or "nan")) - 90):
+        if not (now := round(100 * number_of(slider)) - 90):
             break
         page.keyboard.press("ArrowDown" if now > 0 else "ArrowUp")
     assert now == 0
@@ -80,7 +90,7 @@ def test_spot_jump_threshold_edges_and_export(page: Page, fresh: Server, tmp_pat
     assert len(heights) == 3
     assert len(set(heights)) == 1, "peaks and threshold lie on their lines"
     page.locator(".peak:not(.off)").first.click()
-    start = float(page.locator("#rows tr[aria-selected=true]").get_attribute("data-start") or "nan")
+    start = number_of(page.locator("#rows tr[aria-selected=true]"), "data-start")
     until(page.locator("#video"), "(video) => video.currentTime > 0 || video.seeking")
     assert page.evaluate("document.getElementById('video').currentTime") >= start - 0.05
     before, requests = hits(page), []
@@ -101,14 +111,10 @@ def test_spot_jump_threshold_edges_and_export(page: Page, fresh: Server, tmp_pat
     page.locator("#rows tr button").first.click()
     edge = page.get_by_role("slider", name="Start of the sign")
     edge.focus()
-    moved = float(edge.get_attribute("aria-valuenow") or "nan")
+    moved = number_of(edge)
     page.keyboard.press("ArrowRight")
-    assert float(page.locator("[data-edge=start]").get_attribute("aria-valuenow") or "nan") == pytest.approx(
-        moved + 0.04
-    )
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="ELAN").click()
-    waiting.value.save_as(tmp_path / "x.eaf")
+    assert number_of(page.locator("[data-edge=start]")) == pytest.approx(moved + 0.04)
+    download(page, page.get_by_role("button", name="ELAN"), tmp_path / "x.eaf")
     written = read_spottings(tmp_path / "x.eaf")
     assert len(written) == hits(page)
     assert any(abs(spotting.start - moved - 0.04) < 0.002 for spotting in written), "edges as they were dragged"
@@ -382,7 +388,7 @@ def test_a_clip_is_dropped_on_the_spot_page(page: Page, server: Server, material
     set_threshold(page, "my sign.mp4")
     of_word = server.ask("GET", "/api/spot/news.mp4?dictionary=dictionary&word=river").json["words"][0]["hits"]
     best = max(of_word, key=lambda hit: hit["score"])
-    starts = [float(row.get_attribute("data-start") or "nan") for row in page.locator("#rows tr").all()]
+    starts = [number_of(row, "data-start") for row in page.locator("#rows tr").all()]
     assert min(abs(start - best["start"]) for start in starts) < 0.3, "the clip finds what its word finds"
     page.locator(".exemplars button").hover()
     until(page.locator(".exemplars button"), MOVES)
@@ -402,7 +408,7 @@ def test_a_hit_loops_at_half_speed_beside_its_exemplar(page: Page, server: Serve
     page.evaluate("document.getElementById('video').pause()")
     expect(page.locator("#beside")).to_be_visible()
     chosen = page.locator("#rows tr[aria-selected=true]")
-    start, end = (float(chosen.get_attribute(f"data-{side}") or "nan") for side in ("start", "end"))
+    start, end = (number_of(chosen, f"data-{side}") for side in ("start", "end"))
     video = page.locator("#hit-video")
     assert video.evaluate("(video) => video.playbackRate") == 0.5
     until(video, f"(video) => {start} < video.currentTime && video.currentTime < {end}")
@@ -452,15 +458,11 @@ def test_boundaries_are_dragged_and_the_hit_is_kept(page: Page, fresh: Server) -
     set_threshold(page)
     page.locator("#rows button").last.click()
     page.evaluate("document.getElementById('video').pause()")
-    before = [
-        float(page.locator(f"[data-edge={side}]").get_attribute("aria-valuenow") or "nan") for side in ("start", "end")
-    ]
+    before = [number_of(page.locator(f"[data-edge={side}]")) for side in ("start", "end")]
     page.locator("#timeline").scroll_into_view_if_needed()
     for side, by in (("start", -60), ("end", -40)):
         drag(page, middle(page, f"[data-edge={side}] .edge-area"), by)
-    after = [
-        float(page.locator(f"[data-edge={side}]").get_attribute("aria-valuenow") or "nan") for side in ("start", "end")
-    ]
+    after = [number_of(page.locator(f"[data-edge={side}]")) for side in ("start", "end")]
     assert after[0] < before[0] - 0.05
     assert after[1] < before[1] - 0.05
     expect(page.locator("#hit-name")).to_contain_text(f"0:0{after[0]:.2f}–0:0{after[1]:.2f}")
@@ -514,9 +516,7 @@ def test_a_dictionary_is_made_and_edited(page: Page, fresh: Server, material: Pa
     assert (changed.variant, changed.signer, changed.licence, changed.consent) == ("north", "Ada", "CC0", "research")
     assert changed.segment is not None
     assert (changed.segment.start, changed.segment.end) == (0.2, 0.8)
-    with page.expect_download() as waiting:
-        page.get_by_role("link", name="ELAN vocabulary").click()
-    waiting.value.save_as(tmp_path / "x.ecv")
+    download(page, page.get_by_role("link", name="ELAN vocabulary"), tmp_path / "x.ecv")
     assert set(read_vocabulary(tmp_path / "x.ecv").entries) == {"river", "stream"}
     page.locator("#words .card", has_text="stream").locator("button").click()
     editor.get_by_role("button", name="Remove").click()
@@ -688,7 +688,7 @@ def test_a_finger_drags_the_threshold_and_chooses_a_peak(browser: Browser, serve
         grip = page.get_by_role("slider", name="Threshold of river")
         expect(page.locator(".peak:not(.off)")).not_to_have_count(0)
         grip.scroll_into_view_if_needed()
-        before, scrolled = float(grip.get_attribute("aria-valuenow") or "nan"), page.evaluate("scrollY")
+        before, scrolled = number_of(grip), page.evaluate("scrollY")
         x, y = middle(page, ".grip")
         session = page.context.new_cdp_session(page)
 
@@ -756,10 +756,10 @@ def test_a_linguists_journey(
     assert hits(page) >= 4
     best = page.locator("#rows tr").all()[0]
     best.locator("button").click()
-    before = float(page.locator("[data-edge=end]").get_attribute("aria-valuenow") or "nan")
+    before = number_of(page.locator("[data-edge=end]"))
     page.locator("#timeline").scroll_into_view_if_needed()
     drag(page, middle(page, "[data-edge=end] .edge-area"), 12)
-    corrected = float(page.locator("[data-edge=end]").get_attribute("aria-valuenow") or "nan")
+    corrected = number_of(page.locator("[data-edge=end]"))
     assert corrected != before
     page.get_by_role("button", name="Verify these").click()
     page.wait_for_url("**/verify/*")
@@ -774,9 +774,7 @@ def test_a_linguists_journey(
         page.keyboard.press(key)
     until_sent(page, queues[0])
     page.goto(f"{server.address}/verify/{queues[0]}/results")
-    with page.expect_download() as waiting:
-        page.get_by_role("link", name="ELAN").click()
-    waiting.value.save_as(tmp_path / "talk.eaf")
+    download(page, page.get_by_role("link", name="ELAN"), tmp_path / "talk.eaf")
     written = read_spottings(tmp_path / "talk.eaf")
     assert any(abs(spotting.end - corrected) < 0.006 for spotting in written), "the boundary as it was dragged"
     page.goto(f"{server.address}/verify/{queues[1]}/results")
@@ -863,11 +861,11 @@ def test_all_words_on_one_timeline_are_filtered_and_followed(page: Page, fresh: 
     full_range = window.get_attribute("aria-valuetext")
     page.get_by_role("button", name="Show less time").click()
     assert window.get_attribute("aria-valuetext") != full_range
-    start = window.get_attribute("aria-valuenow")
+    start = number_of(window)
     window.focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    assert float(window.get_attribute("aria-valuenow") or "nan") < float(start or "nan")
+    assert number_of(window) < start
 
 
 _CHOSEN_IS_LISTED = """
@@ -918,9 +916,7 @@ def test_signs_are_added_moved_resized_noted_deleted_and_undone(page: Page, fres
     page.reload()
     set_threshold(page)
     expect(page.locator("#rows tr")).to_have_count(count)  # kept over a reload
-    with page.expect_download() as waiting:
-        page.locator('[data-format=".jsonl"]').click()
-    waiting.value.save_as(tmp_path / "x.jsonl")
+    download(page, page.locator('[data-format=".jsonl"]'), tmp_path / "x.jsonl")
     written = {spotting.word: spotting for spotting in read_spottings(tmp_path / "x.jsonl")}
     assert written["lake"].note == "one hand only"
     assert written["lake"].end == pytest.approx(resized["end"])
@@ -1007,10 +1003,7 @@ def two_signs(tmp_path_factory: pytest.TempPathFactory, signing: Any) -> Path:
     The colour of a corner says which of the three it is.
     """
     folder = tmp_path_factory.mktemp("try")
-    parts = {}
-    for name, landmarks in {"river": signing.exemplars["river"], "apple": signing.exemplars["apple"]}.items():
-        parts[name] = landmarks
-    parts["sentence"] = signing.footage
+    parts = {name: signing.exemplars[name] for name in ("river", "apple")} | {"sentence": signing.footage}
     images: list[Any] = []
     for (name, landmarks), colour in zip(parts.items(), CORNERS.values(), strict=True):
         render_sign(folder / f"{name}.mp4", landmarks)
