@@ -15,7 +15,7 @@ def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     easy = CorpusOptions(
         words=12, hours=0.045, seed=5, video_seconds=22.5, dictionary_signers=2, exemplars=1.0, variants=1
     )
-    return corpus_once(easy, tmp_path_factory).folder
+    return corpus_once(tmp_path_factory, easy).folder
 
 
 def test_where_there_is_no_gain_it_says_so_and_writes_no_encoder(signspot: Cli, footage: Path, tmp_path: Path) -> None:

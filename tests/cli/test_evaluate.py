@@ -10,7 +10,6 @@ from torch import nn
 from signspot.corpus.corpus import open_corpus
 from signspot.models.registry import build
 from signspot.recognition.recogniser import Recogniser, save_recogniser
-from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.signing import SMALL
@@ -18,8 +17,7 @@ from tests.fixtures.signing import SMALL
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    options = CorpusOptions(words=12, hours=0.02, seed=3, video_seconds=36.0, dictionary_signers=3)
-    return corpus_once(options, tmp_path_factory).folder
+    return corpus_once(tmp_path_factory, words=12, hours=0.02, seed=3, video_seconds=36.0, dictionary_signers=3).folder
 
 
 def test_a_corpus_is_measured_as_a_table_and_as_json(signspot: Cli, corpus: Path, inputs: Path, tmp_path: Path) -> None:

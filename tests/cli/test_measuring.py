@@ -51,7 +51,7 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = CorpusOptions(
         words=4, hours=0.045, seed=3, video_seconds=80.0, dictionary_signers=3, exemplars=3.0, variants=1
     )
-    return corpus_once(options, tmp_path_factory).folder
+    return corpus_once(tmp_path_factory, options).folder
 
 
 def test_streams_of_a_corpus_are_measured(signspot: Cli, small_corpus: Path, inputs: Path) -> None:

@@ -16,7 +16,6 @@ from signspot.models.encoder_network import make_encoder
 from signspot.models.frame_coder import FrameCoder
 from signspot.models.registry import build
 from signspot.training import embedding_mlp
-from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.cli.conftest import Cli
 from tests.fixtures.corpora import corpus_once
 from tests.fixtures.filmed import filmed_corpus
@@ -38,8 +37,7 @@ clips = 2
 @pytest.fixture(scope="module")
 def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of eight words, as landmarks."""
-    options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
-    return corpus_once(options, tmp_path_factory).folder
+    return corpus_once(tmp_path_factory, words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3).folder
 
 
 @pytest.fixture

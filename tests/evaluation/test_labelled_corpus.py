@@ -32,23 +32,21 @@ from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult, TrackSearch
 from signspot.training.corpus_subset import Item
 from signspot.types import Exemplar, Grid, Label, LabelSource, Segment, Spotting, Track, Windows
-from signspot_synthetic.corpus_plan import CorpusOptions
-from tests.fixtures.corpora import corpus_once
+from tests.fixtures.corpora import SMALL_TRUNK, corpus_once
 from tests.fixtures.opened import counting
-
-SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    options = CorpusOptions(words=16, hours=0.03, seed=5, dictionary_signers=3, video_seconds=27.0, test_share=0.5)
-    return corpus_once(options, tmp_path_factory)
+    return corpus_once(
+        tmp_path_factory, words=16, hours=0.03, seed=5, dictionary_signers=3, video_seconds=27.0, test_share=0.5
+    )
 
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
     torch.manual_seed(0)
-    return make_encoder("small", build("landmark", mlp=False, **SMALL))
+    return make_encoder("small", build("landmark", mlp=False, **SMALL_TRUNK))
 
 
 def seen_perfectly(corpus: Corpus, words: tuple[str, ...]) -> tuple[Gallery, dict[str, SearchResult]]:

@@ -129,7 +129,7 @@ def subtitled(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         words=16, hours=0.06, seed=5, video_seconds=36.0, dictionary_signers=2, exemplars=1.0, variants=1,
         knobs=Knobs(coarticulation=0.3, misalignment=0.3),
     )  # fmt: skip
-    return corpus_once(options, tmp_path_factory)
+    return corpus_once(tmp_path_factory, options)
 
 
 @pytest.fixture(scope="session")

@@ -42,8 +42,7 @@ from signspot.training.loop import train
 from signspot.training.run_folder import Run
 from signspot.training.trunk_features import TrunkFeatures, WindowFeatures
 from signspot.types import Exemplar, Grid, Label, LabelSource, Segment
-from signspot_synthetic.corpus_plan import CorpusOptions
-from tests.fixtures.corpora import corpus_once
+from tests.fixtures.corpora import SMALL_TRUNK, corpus_once
 
 WORDS = ("apple", "dog", "house", "tree")
 CONFIG = EmbeddingConfig(epochs=3, seed=4, dimension=8, batch=ItemBatchOptions(items=4, background=2, clips=2))
@@ -94,13 +93,9 @@ def test_folding_changes_nothing() -> None:
         assert torch.allclose(mlp(features), before, atol=1e-5)
 
 
-SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
-
-
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    options = CorpusOptions(words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
-    return corpus_once(options, tmp_path_factory)
+    return corpus_once(tmp_path_factory, words=8, hours=0.02, seed=3, video_seconds=30.0, dictionary_signers=3)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +110,7 @@ def test_any_trunk_takes_any_new_mlp(
     loss: Loss, domain_specific: bool, end: dict[str, int], corpus: Corpus, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
-    trunk = make_encoder("trunk", build("landmark", **SMALL, **end), threshold=0.8, card={"licence": "CC0-1.0"})
+    trunk = make_encoder("trunk", build("landmark", **SMALL_TRUNK, **end), threshold=0.8, card={"licence": "CC0-1.0"})
     batch = ItemBatchOptions(items=4, background=2, clips=2)
     config = EmbeddingConfig(
         name="new", loss=loss, domain_specific=domain_specific, epochs=1, dimension=12, batch=batch
@@ -148,7 +143,7 @@ def test_retrieval_by_hand() -> None:
 
 
 def test_the_best_weights_are_chosen_on_validation_videos(corpus: Corpus, tmp_path: Path) -> None:
-    trunk = make_encoder("trunk", build("landmark", **SMALL, mlp=False))
+    trunk = make_encoder("trunk", build("landmark", **SMALL_TRUNK, mlp=False))
     config = replace(CONFIG, compute=Compute(validate_every=1))
     with pytest.raises(OptionsError, match="validation"):
         train_embedding_on_corpus(config, trunk, corpus, Run(tmp_path / "none"))

@@ -19,7 +19,6 @@ from signspot.training.landmark_clips import (
     augment,
     collect_signs,
 )
-from signspot_synthetic.corpus_plan import CorpusOptions
 from tests.fixtures.corpora import corpus_once
 
 STILL = Augmentation(*[0.0] * 13)
@@ -67,8 +66,7 @@ def test_a_batch_follows_from_seed_and_step() -> None:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    options = CorpusOptions(words=12, hours=0.02, seed=5, dictionary_signers=3)
-    return corpus_once(options, tmp_path_factory)
+    return corpus_once(tmp_path_factory, words=12, hours=0.02, seed=5, dictionary_signers=3)
 
 
 def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:

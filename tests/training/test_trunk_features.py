@@ -16,22 +16,18 @@ from signspot.models.encoder_network import make_encoder
 from signspot.models.landmark_trunk import LandmarkTrunk
 from signspot.models.registry import build
 from signspot.training.trunk_features import BANK, trunk_features
-from signspot_synthetic.corpus_plan import CorpusOptions
-from tests.fixtures.corpora import corpus_once
-
-SMALL = {"width": 16, "hand_width": 8, "part_width": 8, "last_width": 16, "features": 32}
+from tests.fixtures.corpora import SMALL_TRUNK, corpus_once
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    options = CorpusOptions(words=8, hours=0.006, seed=3, video_seconds=10.0, dictionary_signers=3)
-    return corpus_once(options, tmp_path_factory)
+    return corpus_once(tmp_path_factory, words=8, hours=0.006, seed=3, video_seconds=10.0, dictionary_signers=3)
 
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
     torch.manual_seed(0)
-    return make_encoder("small", build("landmark", **SMALL))
+    return make_encoder("small", build("landmark", **SMALL_TRUNK))
 
 
 def test_rows_are_windows_and_exemplars_are_banks(corpus: Corpus, encoder: Encoder, tmp_path: Path) -> None:
@@ -63,7 +59,7 @@ def test_nothing_is_made_twice(
 
 
 def test_nonsense_is_refused(corpus: Corpus, tmp_path: Path) -> None:
-    broken = build("landmark", **SMALL)
+    broken = build("landmark", **SMALL_TRUNK)
     torch.nn.init.constant_(broken.trunk.last[1].linear.bias, float("nan"))  # type: ignore[index,union-attr]
     with pytest.raises(FormatError):
         trunk_features(make_encoder("broken", broken), corpus, tmp_path)
