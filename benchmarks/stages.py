@@ -15,7 +15,7 @@ from signspot.landmarks.pose_file import open_landmarks
 from signspot.landmarks.video_estimation import MAX_SIDE, stream_landmarks
 from signspot.spotting.spotter import Spotter
 from signspot.types import Grid, Track
-from signspot.video.reader import Video, open_video
+from signspot.video.reader import open_video
 
 _FPS = 25.0
 _CHUNK = 64  # frames, as the estimator gives them
@@ -29,8 +29,7 @@ def decode(video: str) -> dict[str, float]:
 
 def estimate(video: str) -> dict[str, float]:
     """Video → landmarks, in chunks that are let go."""
-    with open_video(video, max_side=MAX_SIDE) as opened:
-        return _told(rate(len(chunk) for chunk in stream_landmarks(opened, _FPS)))
+    return _told(rate(len(chunk) for chunk in stream_landmarks(video, _FPS)))
 
 
 def embed_stream(pose: str, times: int) -> dict[str, float]:
@@ -64,7 +63,7 @@ def spot(video: str, words: int) -> dict[str, float]:
     spotter = Spotter(landmark_encoder())
     gallery = random_gallery(words, 3, spotter.encoder)
     clock = _EstimatorClock()
-    with patch.object(inputs, "stream_landmarks", clock.timed):
+    with patch.object(inputs, "stream_source", clock.timed):
         start = process_time()
         spotter.spot(Path(video), gallery)
         seconds = process_time() - start
@@ -78,7 +77,7 @@ class _EstimatorClock:
     def __init__(self) -> None:
         self.frames, self.seconds = 0, 0.0
 
-    def timed(self, video: Video, *arguments: Any, **named: Any) -> Iterator[Any]:
+    def timed(self, video: Path, *arguments: Any, **named: Any) -> Iterator[Any]:
         chunks = stream_landmarks(video, *arguments, **named)
         while True:
             start = process_time()

@@ -27,9 +27,9 @@ from signspot.applications.performance_differences import (
 from signspot.applications.sign_comparison import read_sign, video_frame
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError, UnknownWordError
 from signspot.io.progress import Progress, silent
+from signspot.landmarks.video_estimation import Source
 from signspot.models.encoder import Encoder
 from signspot.plots.curves import COLOURS
 from signspot.plots.plot import DOTS_PER_INCH, lettering

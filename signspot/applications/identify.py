@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from signspot.applications.sign_comparison import read_sign, read_signs
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import SignLocation, Source
+from signspot.embedding.inputs import SignLocation
 from signspot.landmarks.features import mirror_features
+from signspot.landmarks.video_estimation import Source
 from signspot.plots.curves import COLOURS, label
 from signspot.plots.plot import DOTS_PER_INCH, lettering
 from signspot.plots.skeletons import MOMENTS, Frames, draw_strip

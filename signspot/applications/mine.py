@@ -14,11 +14,10 @@ from signspot.dictionary.build import file_name
 from signspot.dictionary.dictionary import Contents, Dictionary
 from signspot.dictionary.json_file import save_dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import is_pose_file
 from signspot.errors import OptionsError, OutputError
 from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, silent
-from signspot.landmarks.pose_file import open_landmarks, write_landmarks
+from signspot.landmarks.pose_file import is_pose_file, open_landmarks, write_landmarks
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import clock, playable
 from signspot.spotting.matching import warping_costs

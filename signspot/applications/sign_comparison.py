@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from signspot.dictionary.cutting import cut_exemplar, is_cut
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import SignLocation, Source, landmarks_of, sign_in_context
+from signspot.embedding.inputs import SignLocation, sign_in_context
 from signspot.errors import SignspotError
 from signspot.io.html_fragments import image_address
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.signing import check_signing
+from signspot.landmarks.video_estimation import Source, landmarks_of
 from signspot.plots.curves import playable
 from signspot.plots.result_page import Clip, clips, data_address, heading, paragraph, write_page
 from signspot.plots.skeletons import Frames, skeleton_clip

@@ -15,10 +15,10 @@ from signspot.annotation.tasks import WordSearcher
 from signspot.annotation.video_units import SubtitleMention, VideoUnit, find_mentions, match_subtitles
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import Source
 from signspot.errors import DictionaryError
 from signspot.io.checks import check_numbers
 from signspot.io.progress import Progress, silent
+from signspot.landmarks.video_estimation import Source
 from signspot.plots.curves import COLOURS, clock, view_of
 from signspot.plots.plot import lettering, tick_step
 from signspot.plots.result_page import heading, paragraph, report, table

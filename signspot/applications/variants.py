@@ -13,9 +13,9 @@ from signspot.applications.sign_comparison import SAME, Costs, costs_between, si
 from signspot.dictionary.clustering import average_linkage
 from signspot.dictionary.dictionary import Dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress, silent
+from signspot.landmarks.video_estimation import Source
 from signspot.plots.curves import COLOURS, view_of
 from signspot.plots.plot import draw, lettering
 from signspot.plots.result_page import clips, drawing, heading, paragraph, table, write_page

@@ -20,14 +20,12 @@ from numpy.typing import NDArray
 
 from signspot.applications.feedback import typical_cost
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery
-from signspot.embedding.inputs import Source, is_pose_file
 from signspot.embedding.windows import on_device
 from signspot.errors import OptionsError
 from signspot.landmarks.cache import Cache
 from signspot.landmarks.features import CONTEXT, features
-from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.pose_file import stream_pose_file
-from signspot.landmarks.video_estimation import stream_landmarks
+from signspot.landmarks.landmarks import Landmarks, concatenate
+from signspot.landmarks.video_estimation import Source, stream_source
 from signspot.models.encoder import Encoder
 from signspot.models.frame_coder import stretched
 from signspot.plots.curves import COLOURS
@@ -46,7 +44,6 @@ from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Exemplar
 from signspot.video.camera import camera_frames, is_camera
-from signspot.video.reader import open_video
 
 logger = logging.getLogger(__name__)
 
@@ -617,13 +614,7 @@ def open_stream(source: str, cache: Cache = None) -> Iterator[Landmarks]:
         NotAVideoError: there is no such camera.
         VideoError: the video cannot be read.
     """
-    if is_camera(source):
-        yield from _camera(source)
-    elif is_pose_file(source):
-        yield from stream_pose_file(source, _CHUNK)
-    else:
-        with open_video(source) as video:
-            yield from stream_landmarks(video, DEFAULT_FPS, cache=cache)
+    return _camera(source) if is_camera(source) else stream_source(source, chunk=_CHUNK, cache=cache)
 
 
 def _camera(source: str) -> Iterator[Landmarks]:

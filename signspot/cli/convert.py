@@ -80,18 +80,14 @@ def _leading_hand(spotting: "Spotting") -> str:
 @lru_cache(maxsize=1)
 def _landmarks(video: str) -> "Landmarks":
     """The landmarks of a video: of a .pose file, else as a search has cached them, else estimated now."""
-    from signspot.embedding.inputs import is_pose_file
     from signspot.errors import OptionsError
     from signspot.landmarks.cache import default_cache
-    from signspot.landmarks.pose_file import open_landmarks
-    from signspot.landmarks.video_estimation import estimate_landmarks
+    from signspot.landmarks.video_estimation import landmarks_of
 
     if not Path(video).is_file():
         raise OptionsError(f"--tier-per hand needs the video, and there is no file {video}. Put it there")
-    if is_pose_file(video):
-        return open_landmarks(video)
     with bar(f"hands of {video}", "frames") as progress:
-        return estimate_landmarks(video, progress, cache=default_cache() if settings().cache else None)
+        return landmarks_of(video, default_cache() if settings().cache else None, progress)
 
 
 def _write_vocabulary(source: Path, target: Path) -> None:

@@ -23,8 +23,8 @@ from signspot.io.progress import Progress, silent
 from signspot.io.text import read_text
 from signspot.landmarks.cache import default_cache
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, Landmarks
-from signspot.landmarks.pose_file import open_landmarks
-from signspot.landmarks.video_estimation import PoseJob, estimate_files, estimate_landmarks
+from signspot.landmarks.pose_file import is_pose_file
+from signspot.landmarks.video_estimation import PoseJob, estimate_files, landmarks_of
 from signspot.types import Segment
 from signspot.video import MEDIA_SUFFIXES
 
@@ -89,14 +89,11 @@ def read_isolated(source: str | PathLike[str], progress: Progress = silent) -> l
             "word, signer and file. See: signspot import --help"
         )
     cache = default_cache()
-    jobs = [PoseJob(file) for _, _, file in listed if file.suffix != ".pose"]
+    jobs = [PoseJob(file) for _, _, file in listed if not is_pose_file(file)]
     for job, outcome in estimate_files(jobs, None, progress, cache=cache):
         if isinstance(outcome, SignspotError):
             raise FormatError(f"{job.video} cannot be read: {outcome}. Remove or repair it")
-    landmarks = (
-        open_landmarks(file) if file.suffix == ".pose" else estimate_landmarks(file, cache=cache)
-        for _, _, file in listed
-    )
+    landmarks = (landmarks_of(file, cache) for _, _, file in listed)
     return [
         IsolatedClip(word, signer, file.name, of_file)
         for (word, signer, file), of_file in zip(listed, landmarks, strict=True)

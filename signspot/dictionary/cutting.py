@@ -12,8 +12,8 @@ from signspot.errors import EmptyVideoError, VideoError
 from signspot.landmarks.cache import CacheEntry
 from signspot.landmarks.estimators import usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks
-from signspot.landmarks.pose_file import open_landmarks, write_landmarks
-from signspot.landmarks.video_estimation import estimate_landmarks, estimation_version, has_landmarks
+from signspot.landmarks.pose_file import is_pose_file, write_landmarks
+from signspot.landmarks.video_estimation import estimation_version, has_landmarks, landmarks_of
 from signspot.types import Exemplar, Segment
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
@@ -31,8 +31,8 @@ def is_cut(exemplar: Exemplar) -> bool:
     """
     if exemplar.path is None or exemplar.segment is None:
         return False
-    if exemplar.path.suffix.lower() == ".pose":
-        duration = _landmarks_of_file(exemplar.path, _changed(exemplar.path)).duration
+    if is_pose_file(exemplar.path):
+        duration = _landmarks(exemplar.path, _changed(exemplar.path)).duration
     else:
         with open_video(exemplar.path) as video:
             duration = video.info.duration
@@ -46,7 +46,7 @@ def videos_to_estimate(exemplars: Iterable[Exemplar], cache: Path) -> list[Path]
     """
     seconds: defaultdict[Path, float] = defaultdict(float)
     for exemplar in exemplars:
-        if exemplar.path is not None and exemplar.segment is not None and exemplar.path.suffix.lower() != ".pose":
+        if exemplar.path is not None and exemplar.segment is not None and not is_pose_file(exemplar.path):
             seconds[exemplar.path] += exemplar.segment.duration + 2 * MARGIN
     videos = []
     for path, longest in seconds.items():
@@ -80,20 +80,20 @@ def cut_exemplar(exemplar: Exemplar, target: Path, *, pixels: bool = True, cache
     start = math.floor(max(0.0, segment.start - MARGIN) * DEFAULT_FPS) / DEFAULT_FPS  # a frame of the landmarks
     part = Segment(start, segment.end + MARGIN)
     inside = Segment(round(segment.start - start, 3), round(segment.end - start, 3))
-    if source.suffix.lower() == ".pose":
+    if is_pose_file(source):
         if not target.is_file():
-            write_landmarks(_part(_landmarks_of_file(source, _changed(source)), part, source), target)
+            write_landmarks(_part(_landmarks(source, _changed(source)), part, source), target)
         return replace(exemplar, path=target, segment=inside)
     if not pixels:
         path = target.with_name(f"{target.name}.pose")
         if not path.is_file():
-            write_landmarks(_part(_landmarks_of_video(source, _changed(source), cache), part, source), path)
+            write_landmarks(_part(_landmarks(source, _changed(source), cache), part, source), path)
         return replace(exemplar, path=path, segment=inside)
     path = target.with_suffix(".mp4")
     if not path.is_file():
         _write_part(source, part, path)
         if cache is not None and has_landmarks(source, cache):
-            landmarks = _part(_landmarks_of_video(source, _changed(source), cache), part, source)
+            landmarks = _part(_landmarks(source, _changed(source), cache), part, source)
             entry = CacheEntry.of(path, cache, estimation_version(usual_estimator()), DEFAULT_FPS, None)
             assert entry is not None
             for _ in entry.keep(iter([landmarks])):
@@ -122,10 +122,5 @@ def _changed(path: Path) -> int:
 
 
 @lru_cache(maxsize=1)  # signs of one video follow each other
-def _landmarks_of_file(path: Path, changed: int) -> Landmarks:
-    return open_landmarks(path)
-
-
-@lru_cache(maxsize=1)
-def _landmarks_of_video(path: Path, changed: int, cache: Path | None) -> Landmarks:
-    return estimate_landmarks(path, cache=cache)
+def _landmarks(path: Path, changed: int, cache: Path | None = None) -> Landmarks:
+    return landmarks_of(path, cache)

@@ -10,24 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.inputs import (
-    CLIPS_VERSION,
-    READERS,
-    Box,
-    SignLocation,
-    Source,
-    digest_of,
-    is_pose_file,
-    landmarks_of,
-    sign_in_context,
-)
+from signspot.embedding.inputs import CLIPS_VERSION, READERS, Box, SignLocation, digest_of, sign_in_context
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import is_pose_file
 from signspot.landmarks.signing import check_signing
+from signspot.landmarks.video_estimation import Source, landmarks_of
 from signspot.models.encoder import Encoder
 from signspot.types import Exemplar, Segment
 from signspot.video import VIDEO_SUFFIXES

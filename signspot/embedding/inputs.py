@@ -18,15 +18,14 @@ from signspot.io.files import content_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import WRISTS, FeatureStream, at_positions, features, frames_at, motion_time
 from signspot.landmarks.landmarks import Landmarks, resample_stream
-from signspot.landmarks.pose_file import open_landmarks, stream_pose_file
+from signspot.landmarks.pose_file import is_pose_file
 from signspot.landmarks.signing import SigningCheck, check_signing, dominant_hand, sign_segment
-from signspot.landmarks.video_estimation import MAX_SIDE, estimate_landmarks, stream_landmarks
+from signspot.landmarks.video_estimation import MAX_SIDE, Source, landmarks_of, stream_source
 from signspot.models.encoder import Contract, Kind
 from signspot.types import Segment
 from signspot.video.clips import squash_and_crop
 from signspot.video.reader import open_video
 
-Source = str | PathLike[str] | Landmarks
 Box = tuple[float, float, float, float]  # y0, x0, y1, x1 in [0, 1]
 Floats = NDArray[np.float32]
 
@@ -38,7 +37,6 @@ LEAD = 2  # frames of a landmark clip before its sign, and after it: signs in co
 _STRETCH = 0.1  # by which the sign in a landmark clip is longer or shorter, at most
 _SHIFT = 0.04  # of the sign, by which it is early or late there, at most
 
-_CHUNK = 512  # landmark frames that are read at once
 _ROUNDING = 1e-6  # seconds
 _RAISED = 1.1  # shoulder widths below the shoulders: a wrist above this is raised
 _FEWEST_RAISED = 5  # frames with a raised wrist; with fewer the movement alone says where the sign is
@@ -109,12 +107,14 @@ class LandmarkReader:
         opened = OpenSource(name, digest, iter(()))
 
         def watched() -> Iterator[Landmarks]:
-            for chunk, total in _stream(contract, source, estimating, digest):
+            cache, workers = estimating.cache, estimating.workers
+            for chunk in stream_source(
+                source, contract.fps, cache=cache, digest=digest, workers=workers, progress=progress
+            ):
                 if not check.frames and len(chunk):
                     opened.origin = float(chunk.times[0])
                 yield chunk
                 check.watch(chunk)
-                progress(check.frames, total)
 
         opened.chunks = _feature_chunks(resample_stream(watched(), contract.fps), check)
         return opened
@@ -163,21 +163,9 @@ class PixelReader:
 READERS: Mapping[Kind, InputReader] = {"landmarks": LandmarkReader(), "rgb": PixelReader()}
 
 
-def is_pose_file(source: object) -> bool:
-    """Whether a source names a landmarks file."""
-    return isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".pose"
-
-
 def digest_of(path: str | PathLike[str]) -> str:
     """The content digest of a source's file; empty where there is no file, so that opening it says what is wrong."""
     return content_digest(path) if Path(path).is_file() else ""
-
-
-def landmarks_of(source: Source, cache: Path | None) -> Landmarks:
-    """All landmarks of a short source: as given, from a `.pose` file, or estimated and kept in the cache."""
-    if isinstance(source, Landmarks):
-        return source
-    return open_landmarks(source) if is_pose_file(source) else estimate_landmarks(source, cache=cache)
 
 
 def footage_landmarks(video: CorpusVideo, cache: Path | None) -> Landmarks:
@@ -263,27 +251,6 @@ def _film(source: Source) -> Path:
     if isinstance(source, Landmarks) or is_pose_file(source):
         raise OptionsError("this encoder sees pixels, not landmarks. Give it the video itself.")
     return Path(source)
-
-
-def _stream(
-    contract: Contract, source: Source, estimating: EstimateOptions, digest: str
-) -> Iterator[tuple[Landmarks, int | None]]:
-    """Landmarks of any source in chunks, each with how many frames there will be, where that is known.
-
-    Those of a video are read from the cache, or estimated and kept there.
-    """
-    if not isinstance(source, Landmarks) and is_pose_file(source):
-        yield from ((chunk, None) for chunk in stream_pose_file(source, _CHUNK))
-        return
-    if isinstance(source, Landmarks):
-        yield from ((source[start : start + _CHUNK], len(source)) for start in range(0, len(source), _CHUNK))
-        return
-    with open_video(_film(source), max_side=MAX_SIDE) as video:
-        total = max(1, round(video.info.duration * contract.fps)) if video.info.duration else None
-        chunks = stream_landmarks(
-            video, contract.fps, cache=estimating.cache, digest=digest, workers=estimating.workers
-        )
-        yield from ((chunk, total) for chunk in chunks)
 
 
 def _feature_chunks(chunks: Iterator[Landmarks], check: SigningCheck) -> Iterator[Floats]:

@@ -15,10 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, Source, sign_frames
+from signspot.embedding.inputs import READERS, UNKEPT, EstimateOptions, sign_frames
 from signspot.errors import EmptyVideoError, OptionsError
 from signspot.io.files import content_digest
 from signspot.io.progress import Progress, silent
+from signspot.landmarks.video_estimation import Source
 from signspot.models.backends import Calibration
 from signspot.models.batch_norm import Domain
 from signspot.models.encoder import Contract, Encoder

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
+from signspot.landmarks.video_estimation import Source
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter
 from signspot.types import Track

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from signspot.corpus.corpus import Corpus
 from signspot.corpus.isolated import IsolatedClip
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.embedding.inputs import Source, landmarks_of
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks, concatenate
 from signspot.landmarks.signing import check_signing, sign_segment
+from signspot.landmarks.video_estimation import Source, landmarks_of
 from signspot.metrics.detection import Detection, TrueSign, by_score, match
 from signspot.metrics.localisation import Tolerance
 from signspot.metrics.ranking import mean

@@ -23,7 +23,7 @@ import numpy as np
 from signspot.errors import FormatError, LandmarksError, OptionsError, OutputError
 from signspot.io.files import cache_folder, content_digest
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import PoseWriter, stream_pose_file
+from signspot.landmarks.pose_file import PoseFile, PoseWriter
 from signspot.types import Segment
 
 logger = logging.getLogger(__name__)
@@ -81,19 +81,20 @@ class CacheEntry:
             return cls(video.with_name(f"{video.name}.{key}.pose"), fps, origin, bounded=False)
         return cls(Path(cache) / key[:2] / f"{key}.pose", fps, origin)
 
-    def stream(self, chunk: int) -> Iterator[Landmarks] | None:
-        """Read the entry, up to `chunk` frames at a time; None where there is none, or where it is damaged."""
+    def stream(self, chunk: int) -> tuple[int, Iterator[Landmarks]] | None:
+        """The number of frames, and up to `chunk` of them at a time; None: there is no entry, or it is damaged."""
         if not self.path.is_file():
             return None
         try:
-            chunks = stream_pose_file(self.path, chunk)
+            content = PoseFile.open(self.path)
+            chunks = content.stream(chunk)
             first = next(chunks)
         except (FormatError, LandmarksError) as error:
             logger.warning("landmarks in the cache are damaged and are estimated again: %s", error)
             return None
         with suppress(OSError):
             os.utime(self.path)  # it was used
-        return self._timed(first, chunks)
+        return len(content), self._timed(first, chunks)
 
     def _timed(self, first: Landmarks, rest: Iterator[Landmarks]) -> Iterator[Landmarks]:
         done = 0

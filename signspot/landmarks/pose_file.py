@@ -125,15 +125,12 @@ def open_landmarks(path: str | PathLike[str]) -> Landmarks:
     Raises:
         FormatError: it is not a `.pose` file, it is damaged, or it holds points of another estimator.
     """
-    return concatenate(list(stream_pose_file(path)))
+    return concatenate(list(PoseFile.open(path).stream()))
 
 
-def stream_pose_file(path: str | PathLike[str], frames: int = _CHUNK) -> Iterator[Landmarks]:
-    """Read a `.pose` file as `open_landmarks` does, `frames` at a time, in bounded memory."""
-    content = _map(Path(path))
-    for start in range(0, len(content.values), frames):
-        yield content.landmarks(start, start + frames)
-        content.forget()
+def is_pose_file(source: object) -> bool:
+    """Whether a source names a landmarks file."""
+    return isinstance(source, str | PathLike) and Path(source).suffix.lower() == ".pose"
 
 
 def is_finished(target: Path, video: Path, fps: float) -> bool:
@@ -141,7 +138,7 @@ def is_finished(target: Path, video: Path, fps: float) -> bool:
     try:
         if not target.is_file() or target.stat().st_mtime < video.stat().st_mtime:
             return False
-        return abs(_map(target).fps - fps) < 1e-3
+        return abs(PoseFile.open(target).fps - fps) < 1e-3
     except (OSError, FormatError):
         return False
 
@@ -166,7 +163,7 @@ def as_stored(landmarks: Landmarks) -> Landmarks:
         columns[part] = list(range(start, start + count))
         start += count
     size = landmarks.size if landmarks.size and min(landmarks.size) > 1 else None
-    content = _Content(values, confidence, landmarks.fps, size, columns, landmarks.face_points)
+    content = PoseFile(values, confidence, landmarks.fps, size, columns, landmarks.face_points)
     return replace(content.landmarks(0, len(landmarks)), times=landmarks.times)
 
 
@@ -238,8 +235,8 @@ def _to_pose(landmarks: Landmarks) -> tuple[NDArray[np.float32], NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class _Content:
-    """A `.pose` file's arrays, on disk until they are asked for, and where our points are in them."""
+class PoseFile:
+    """A `.pose` file's arrays, on disk until they are asked for, and where our points are in them; its frames."""
 
     values: NDArray[np.float32]  # (T, K, 2 or more)
     confidence: NDArray[np.float32]  # (T, K)
@@ -249,10 +246,24 @@ class _Content:
     face_points: tuple[int, ...]
     mapped: mmap.mmap | None = None  # the file
 
-    def forget(self) -> None:
-        """Give back the memory of what was read so far; what is asked for again is read again."""
-        if self.mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self.mapped.madvise(mmap.MADV_DONTNEED)
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> "PoseFile":
+        """Find our points in a file without reading it whole.
+
+        Raises:
+            FormatError: as `open_landmarks`.
+        """
+        return _map(Path(path))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def stream(self, frames: int = _CHUNK) -> Iterator[Landmarks]:
+        """Read the file as `open_landmarks` does, `frames` at a time, in bounded memory."""
+        for start in range(0, len(self), frames):
+            yield self.landmarks(start, start + frames)
+            if self.mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+                self.mapped.madvise(mmap.MADV_DONTNEED)  # gives back its memory
 
     def landmarks(self, start: int, end: int) -> Landmarks:
         """Give the frames from `start` to `end`."""
@@ -286,8 +297,7 @@ class _Content:
         return picked
 
 
-def _map(path: Path) -> _Content:
-    """Find our points in a `.pose` file without reading it whole."""
+def _map(path: Path) -> PoseFile:
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -315,7 +325,7 @@ def _header(path: Path, raw: Any) -> tuple[Any, int]:
     return header, int(reader.read_offset)
 
 
-def _content(path: Path, mapped: mmap.mmap, header: Any, offset: int) -> _Content:
+def _content(path: Path, mapped: mmap.mmap, header: Any, offset: int) -> PoseFile:
     raw = np.frombuffer(mapped, np.uint8)
     head = _BODY_HEADS[round(header.version, 3)]
     fps, frames, people = head.unpack_from(mapped, offset)
@@ -336,7 +346,7 @@ def _content(path: Path, mapped: mmap.mmap, header: Any, offset: int) -> _Conten
     values = raw[offset:split].view("<f4").reshape(frames, people, points, axes)[:, 0]
     confidence = raw[split : split + frames * people * points * 4].view("<f4").reshape(frames, people, points)[:, 0]
     size = (header.dimensions.width, header.dimensions.height)
-    return _Content(values, confidence, fps, size if min(size) > 1 else None, columns, face_points, mapped)
+    return PoseFile(values, confidence, fps, size if min(size) > 1 else None, columns, face_points, mapped)
 
 
 def _columns(path: Path, components: Sequence[Any]) -> tuple[dict[str, list[int]], tuple[int, ...]]:

@@ -25,7 +25,7 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.cache import Cache, CacheEntry
 from signspot.landmarks.estimators import Estimator, usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks, concatenate
-from signspot.landmarks.pose_file import PoseWriter
+from signspot.landmarks.pose_file import PoseFile, PoseWriter, is_pose_file, open_landmarks
 from signspot.types import Segment
 from signspot.video.reader import Frame, Video, open_video
 
@@ -157,12 +157,14 @@ def _without_warm_up(chunks: Iterator[Landmarks], warm_up: int) -> Iterator[Land
         warm_up = max(0, warm_up - len(chunk))
 
 
+Source = str | PathLike[str] | Landmarks
 _CHUNK = 64  # frames
+_READ = 512  # frames of a file that are read at once
 _SMALL_CHUNK = 8  # frames, where progress is reported after each
 
 
 def stream_landmarks(
-    video: Video,
+    video: str | PathLike[str],
     fps: float = DEFAULT_FPS,
     segment: Segment | None = None,
     chunk: int = _CHUNK,
@@ -171,11 +173,12 @@ def stream_landmarks(
     digest: str | None = None,
     estimator: Estimator | None = None,
     workers: int = 1,
+    progress: Progress = silent,
 ) -> Iterator[Landmarks]:
     """Give a signer's points in every frame of a video, in chunks of up to `chunk` frames, in bounded memory.
 
     Args:
-        video: an open video.
+        video: its file; it is opened only if its landmarks are not in the cache.
         fps: frames per second to estimate at, whatever the video's own rate.
         segment: the part to look at; all of it if not given.
         chunk: frames that are given at once, at most.
@@ -183,15 +186,52 @@ def stream_landmarks(
         digest: of the video's content, where it is known already.
         estimator: what estimates; `estimators.usual_estimator` if not given.
         workers: processes that share a long video; with more than one, a script needs `if __name__ == "__main__":`.
+        progress: called with the frames done and the frames in all.
     """
-    estimator = estimator or usual_estimator()
-    entry = CacheEntry.of(video.info.path, cache, estimation_version(estimator), fps, segment, digest)
+    path, estimator, entry = Path(video), estimator or usual_estimator(), None
+    if path.is_file():  # else opening it says what is wrong
+        entry = CacheEntry.of(path, cache, estimation_version(estimator), fps, segment, digest)
     cached = entry.stream(chunk) if entry else None
     if cached is not None:
-        yield from cached
+        yield from _reporting(cached[1], cached[0], progress)
         return
-    fresh = stream_sections(video, fps, segment, chunk, estimator, workers)
-    yield from entry.keep(fresh) if entry else fresh
+    with open_video(path, max_side=MAX_SIDE) as opened:
+        fresh = stream_sections(opened, fps, segment, chunk, estimator, workers)
+        yield from _reporting(entry.keep(fresh) if entry else fresh, frames_of(opened, fps, segment), progress)
+
+
+def stream_source(
+    source: Source,
+    fps: float = DEFAULT_FPS,
+    chunk: int = _READ,
+    *,
+    cache: Cache = None,
+    digest: str | None = None,
+    estimator: Estimator | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Iterator[Landmarks]:
+    """Landmarks of any source in chunks: as given, of a `.pose` file at its own rate, or of a video at `fps`.
+
+    Arguments are those of `stream_landmarks`, but `chunk`: the frames of a file that are read at once.
+    """
+    if isinstance(source, Landmarks):
+        parts = (source[start : start + chunk] for start in range(0, len(source), chunk))
+        yield from _reporting(parts, len(source), progress)
+    elif is_pose_file(source):
+        content = PoseFile.open(source)
+        yield from _reporting(content.stream(chunk), len(content), progress)
+    else:
+        yield from stream_landmarks(
+            source, fps, cache=cache, digest=digest, estimator=estimator, workers=workers, progress=progress
+        )
+
+
+def landmarks_of(source: Source, cache: Cache = None, progress: Progress | None = None) -> Landmarks:
+    """All landmarks of a short source: as given, from a `.pose` file, or estimated and kept in the cache."""
+    if isinstance(source, Landmarks):
+        return source
+    return open_landmarks(source) if is_pose_file(source) else estimate_landmarks(source, progress, cache=cache)
 
 
 def has_landmarks(video: Path, cache: Path, fps: float = DEFAULT_FPS) -> bool:
@@ -206,7 +246,7 @@ def estimation_version(estimator: Estimator) -> str:
 
 
 def estimate_landmarks(
-    video: str | PathLike[str] | Video,
+    video: str | PathLike[str],
     progress: Progress | None = None,
     *,
     fps: float = DEFAULT_FPS,
@@ -217,7 +257,7 @@ def estimate_landmarks(
     """Estimate a signer's points in every frame of a video.
 
     Args:
-        video: a path, or an open video.
+        video: its file; it is opened only if its landmarks are not in the cache.
         progress: called with the frames done and the frames in all.
         fps: frames per second to estimate at, whatever the video's own rate.
         segment: the part to look at; all of it if not given.
@@ -231,12 +271,9 @@ def estimate_landmarks(
     Raises:
         VideoError: the video cannot be read.
     """
-    if not isinstance(video, Video):
-        with open_video(video, max_side=MAX_SIDE) as opened:
-            return estimate_landmarks(opened, progress, fps=fps, segment=segment, cache=cache, workers=workers)
     report = progress or silent
-    chunks = stream_landmarks(video, fps, segment, _SMALL_CHUNK, cache=cache, workers=workers)
-    landmarks = concatenate(list(_reporting(chunks, frames_of(video, fps, segment), report)))
+    chunks = stream_landmarks(video, fps, segment, _SMALL_CHUNK, cache=cache, workers=workers, progress=report)
+    landmarks = concatenate(list(chunks))
     report(len(landmarks), len(landmarks))
     return landmarks
 
@@ -316,17 +353,14 @@ def estimate_files(
 
 def _estimate_file(job: PoseJob, *, fps: float, cache: Cache, progress: _JobProgress | None, workers: int) -> int:
     report = partial(progress, job) if progress else report_progress
+    chunks = stream_landmarks(job.video, fps, None, _SMALL_CHUNK, cache=cache, workers=workers, progress=report)
+    if job.target is None:
+        return sum(len(chunk) for chunk in chunks)
     done = 0
-    with open_video(job.video, max_side=MAX_SIDE) as video:
-        total = frames_of(video, fps)
-        fresh = stream_landmarks(video, fps, None, _SMALL_CHUNK, cache=cache, workers=workers)
-        chunks = _reporting(fresh, total, report)
-        if job.target is None:
-            return sum(len(chunk) for chunk in chunks)
-        with PoseWriter(job.target, fps) as writer:
-            for chunk in chunks:
-                writer.add(chunk)
-                done += len(chunk)
+    with PoseWriter(job.target, fps) as writer:
+        for chunk in chunks:
+            writer.add(chunk)
+            done += len(chunk)
     return done
 
 

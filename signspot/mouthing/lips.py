@@ -1,8 +1,7 @@
 """From landmarks to what the lips do: free of head pose, scale and the speaker's resting mouth."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,8 @@ from signspot.errors import LandmarksError
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.estimators import lips_estimator
 from signspot.landmarks.landmarks import Landmarks, resample_stream
-from signspot.landmarks.pose_file import stream_pose_file
-from signspot.landmarks.video_estimation import MAX_SIDE, stream_landmarks
+from signspot.landmarks.video_estimation import Source, stream_source
 from signspot.types import Segment
-from signspot.video.reader import open_video
 
 Floats = NDArray[np.float32]
 
@@ -208,10 +205,6 @@ def _is_covered(landmarks: Landmarks, mouth: Floats, size: Floats, scale: Floats
     return np.asarray((np.nan_to_num(away, nan=np.inf) < _NEAR * size[:, None]).any(axis=1))
 
 
-Source = str | PathLike[str] | Landmarks
-_CHUNK = 512  # landmark frames that are read at once
-
-
 def read_lips(source: Source, cache: Path | None = None, progress: Progress = silent) -> LipTrack:
     """Follow the lips through a source, in memory that grows by the lips alone, 64 bytes per frame.
 
@@ -225,21 +218,5 @@ def read_lips(source: Source, cache: Path | None = None, progress: Progress = si
         LandmarksError: no face is seen, or only from the side, or the landmarks lack points of the face.
     """
     name = "this landmarks record" if isinstance(source, Landmarks) else Path(source).name
-    return follow_lips(resample_stream(_stream_source(source, cache, progress), FPS), name)
-
-
-def _stream_source(source: Source, cache: Path | None, progress: Progress) -> Iterator[Landmarks]:
-    """Landmarks of a source, in chunks; those of a video are estimated with a close look at the lips."""
-    if isinstance(source, Landmarks):
-        yield from (source[first : first + _CHUNK] for first in range(0, len(source), _CHUNK))
-        return
-    if Path(source).suffix.lower() == ".pose":
-        yield from stream_pose_file(source, _CHUNK)
-        return
-    done = 0
-    with open_video(source, max_side=MAX_SIDE) as video:
-        total = max(1, round(video.info.duration * FPS)) if video.info.duration else None
-        for chunk in stream_landmarks(video, FPS, cache=cache, estimator=lips_estimator()):
-            yield chunk
-            done += len(chunk)
-            progress(done, total)
+    landmarks = stream_source(source, FPS, cache=cache, estimator=lips_estimator(), progress=progress)
+    return follow_lips(resample_stream(landmarks, FPS), name)

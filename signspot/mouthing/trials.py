@@ -15,7 +15,7 @@ from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.corpus.truth import MouthingTruth
 from signspot.errors import OptionsError
 from signspot.landmarks.landmarks import resample_stream
-from signspot.landmarks.pose_file import stream_pose_file
+from signspot.landmarks.pose_file import PoseFile
 from signspot.metrics.logistic import fit_logistic
 from signspot.mouthing.lips import FPS, LipTrack, follow_lips
 from signspot.mouthing.mouthing_spotter import MentionWindow, MouthingSpotter
@@ -104,7 +104,7 @@ def _lip_clips(corpus: Corpus, videos: Sequence[CorpusVideo]) -> Iterator[LipCli
         if video.landmarks is None or not (complete or words):
             continue
         readable = sorted((word for word in words if _is_readable(word.word)), key=lambda word: word.end)
-        lips = follow_lips(resample_stream(stream_pose_file(video.landmarks), FPS), video.id)
+        lips = follow_lips(resample_stream(PoseFile.open(video.landmarks).stream(), FPS), video.id)
         yield LipClip(lips, tuple(readable), complete)
 
 

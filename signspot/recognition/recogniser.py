@@ -14,22 +14,16 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from signspot.corpus.corpus import CorpusVideo
-from signspot.embedding.inputs import (
-    Source,
-    footage_landmarks,
-    is_pose_file,
-    landmark_clips,
-    landmarks_of,
-    sign_features,
-    sign_frames,
-)
+from signspot.embedding.inputs import footage_landmarks, landmark_clips, sign_features, sign_frames
 from signspot.errors import CheckpointError, EmptyVideoError, FormatError, OptionsError, VideoError
 from signspot.io.checks import check_list, check_text, parse_json
 from signspot.io.files import atomic_write, cache_folder
 from signspot.landmarks.features import VERSION as FEATURES
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import is_pose_file
 from signspot.landmarks.signing import check_signing, dominant_hand
+from signspot.landmarks.video_estimation import Source, landmarks_of
 from signspot.models.checkpoints import (
     HEADER as ENCODER_HEADER,
 )

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.embedding.inputs import EstimateOptions, Source
+from signspot.embedding.inputs import EstimateOptions
 from signspot.embedding.tracks import SUFFIX, keep_track, read_kept, read_track, track_entry
 from signspot.errors import EncoderMismatchError, OptionsError, OutputError, SignspotError
 from signspot.io.files import cache_folder, content_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.video_estimation import Source
 from signspot.models.encoder import Encoder, open_encoder
 from signspot.spotting.decoys import DecoySet, PoorExemplar, ScoreCalibration, score_calibration
 from signspot.spotting.false_alarms import FEWEST_WORDS, SHORTEST_VIDEO, LastTrack, TrackCache, threshold_by_card

@@ -14,24 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.embedding.inputs import (
-    CLIPS_VERSION,
-    READERS,
-    UNKEPT,
-    is_pose_file,
-    landmarks_of,
-    moving_segment,
-    sign_features,
-    sign_frames,
-)
+from signspot.embedding.inputs import CLIPS_VERSION, READERS, UNKEPT, moving_segment, sign_features, sign_frames
 from signspot.embedding.windows import clip_features, embed_chunks
 from signspot.errors import DictionaryError, FormatError, NoPersonError, OptionsError, SignspotError
 from signspot.io.files import atomic_write, cache_folder, content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.pose_file import is_pose_file, open_landmarks
 from signspot.landmarks.signing import dominant_hand
+from signspot.landmarks.video_estimation import landmarks_of
 from signspot.models.encoder import Encoder
 from signspot.training.distributed import current_group
 from signspot.training.run_folder import open_array

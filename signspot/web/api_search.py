@@ -18,12 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from signspot.applications.archive_search import Archive, nearest_locations
 from signspot.embedding.exemplars import ExemplarEmbedder, Gallery, SignViews
-from signspot.embedding.inputs import is_pose_file
 from signspot.errors import OptionsError
 from signspot.formats.spotting_rows import from_row, to_row
 from signspot.io.progress import silent
 from signspot.landmarks.landmarks import BODY_POINTS, DEFAULT_FPS, FACE_POINTS, HAND_POINTS, Landmarks
-from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.pose_file import is_pose_file, open_landmarks
 from signspot.landmarks.signing import check_signing
 from signspot.spotting.spot_options import SpotOptions
 from signspot.spotting.spotter import Spotter

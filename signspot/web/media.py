@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.inputs import is_pose_file
 from signspot.io.files import atomic_write
 from signspot.io.progress import silent
 from signspot.landmarks.features import features
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import is_pose_file
 from signspot.types import Segment
 from signspot.web.searcher import Searcher
 from signspot.web.worker import Worker, copy_video, is_playable, make_thumbnail

@@ -22,15 +22,15 @@ from signspot.dictionary.dictionary import Dictionary, normalise_word
 from signspot.dictionary.json_file import DICTIONARY_FILE
 from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery
-from signspot.embedding.inputs import is_pose_file, landmarks_of
 from signspot.embedding.tracks import track_entry
 from signspot.errors import FormatError, OptionsError, OutputError, SandboxStartError, SignspotError
 from signspot.formats.spotting_rows import TEXTS, to_row
 from signspot.io.files import content_digest
 from signspot.io.progress import silent
 from signspot.landmarks.landmarks import Landmarks
+from signspot.landmarks.pose_file import is_pose_file
 from signspot.landmarks.signing import sign_segment
-from signspot.landmarks.video_estimation import has_landmarks
+from signspot.landmarks.video_estimation import has_landmarks, landmarks_of
 from signspot.plots.curves import COLOURS
 from signspot.spotting.decision import WORD_RATE
 from signspot.spotting.spot_options import SpotOptions

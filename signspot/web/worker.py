@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from sqlalchemy import and_, select, update
 
 from signspot.annotation.store import Database
-from signspot.embedding.inputs import is_pose_file
 from signspot.errors import EmptyVideoError, FormatError, LandmarksError, SandboxStartError, SignspotError, VideoError
 from signspot.io.checks import parse_json, quoted
 from signspot.io.progress import Progress, silent
 from signspot.io.sandbox import Limits, Sandbox
 from signspot.landmarks.estimators import Tracker, join_frames
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import open_landmarks
+from signspot.landmarks.pose_file import is_pose_file, open_landmarks
 from signspot.landmarks.video_estimation import MAX_SIDE, estimate_landmarks
 from signspot.subtitles.reading import SUFFIXES as SUBTITLE_SUFFIXES
 from signspot.subtitles.reading import read_subtitles

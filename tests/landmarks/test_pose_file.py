@@ -15,9 +15,9 @@ from signspot.landmarks.landmarks import FACE_POINTS, concatenate
 from signspot.landmarks.pose_file import (
     BODY_NAMES,
     HAND_NAMES,
+    PoseFile,
     PoseWriter,
     open_landmarks,
-    stream_pose_file,
     write_landmarks,
 )
 
@@ -46,7 +46,7 @@ def test_chunks_and_whole_give_the_same_bytes(tmp_path, make_signing):
         for start in range(0, 50, 7):
             writer.add(landmarks[start : start + 7])
     assert (tmp_path / "whole.pose").read_bytes() == (tmp_path / "chunks.pose").read_bytes()
-    assert concatenate(list(stream_pose_file(tmp_path / "whole.pose", 8))).equals(landmarks, tolerance=PIXEL)
+    assert concatenate(list(PoseFile.open(tmp_path / "whole.pose").stream(8))).equals(landmarks, tolerance=PIXEL)
 
 
 def test_the_pose_format_library_reads_our_files(tmp_path, make_signing):

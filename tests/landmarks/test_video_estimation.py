@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from signspot.errors import LandmarksError, NoPersonError, NotAVideoError, OptionsError
-from signspot.landmarks.estimators import MODELS, HolisticEstimator, find_models
+from signspot.landmarks.cache import CacheEntry
+from signspot.landmarks.estimators import MODELS, HolisticEstimator, find_models, usual_estimator
 from signspot.landmarks.landmarks import BODY_POINTS, FACE_POINTS, HAND_POINTS, Landmarks, concatenate
 from signspot.landmarks.pose_file import open_landmarks, write_landmarks
 from signspot.landmarks.signing import check_signing
@@ -21,8 +22,11 @@ from signspot.landmarks.video_estimation import (
     PoseJob,
     estimate_files,
     estimate_landmarks,
+    estimation_version,
+    landmarks_of,
     plan_sections,
     stream_landmarks,
+    stream_source,
 )
 from signspot.types import Segment
 from signspot.video.reader import Frame, open_video
@@ -50,8 +54,7 @@ def test_nobody_is_seen_in_noise(noise):
 
 
 def test_a_segment_at_another_rate_streams_in_chunks(noise):
-    with open_video(noise) as video:
-        chunks = list(stream_landmarks(video, 50, Segment(0.1, 0.3), chunk=4))
+    chunks = list(stream_landmarks(noise, 50, Segment(0.1, 0.3), chunk=4))
     assert [len(chunk) for chunk in chunks] == [4, 4, 2]
     np.testing.assert_allclose(concatenate(chunks).times, 0.1 + np.arange(10) / 50)
 
@@ -94,10 +97,9 @@ def test_the_estimator_is_a_contract(noise, tmp_path):
         def stream(self, frames, size, chunk):
             yield from HolisticEstimator().stream(list(frames)[:3], size, chunk)
 
-    with open_video(noise) as video:
-        few = concatenate(list(stream_landmarks(video, cache=tmp_path, estimator=Nobody())))
-        usual = concatenate(list(stream_landmarks(video, cache=tmp_path)))
-        again = concatenate(list(stream_landmarks(video, cache=tmp_path, estimator=Nobody())))
+    few = concatenate(list(stream_landmarks(noise, cache=tmp_path, estimator=Nobody())))
+    usual = concatenate(list(stream_landmarks(noise, cache=tmp_path)))
+    again = concatenate(list(stream_landmarks(noise, cache=tmp_path, estimator=Nobody())))
     assert (len(few), len(usual), len(again)) == (3, 12, 3)
     assert len(list(tmp_path.rglob("*.pose"))) == 2
 
@@ -125,6 +127,22 @@ def test_the_cache_is_used_by_content_not_by_name(noise, tmp_path, cached):
     copy.write_bytes(noise.read_bytes())
     assert estimate_landmarks(copy, cache=entry.parents[1]).equals(planted, tolerance=1e-6)
     assert np.isnan(estimate_landmarks(copy).body).all()
+
+
+def test_a_file_whose_landmarks_are_in_the_cache_is_not_opened(tmp_path, make_signing):
+    """The server relies on it: it decodes no video itself."""
+    file, cache = tmp_path / "no video.mp4", tmp_path / "cache"
+    file.write_text("words")
+    planted = make_signing(12, size=(128, 96))
+    entry = CacheEntry.of(file, cache, estimation_version(usual_estimator()), 25.0, None)
+    list(entry.keep(iter([planted])))
+    reports = []
+    streamed = list(stream_source(file, cache=cache, progress=lambda done, total: reports.append((done, total))))
+    assert concatenate(streamed).equals(planted, tolerance=1e-6)
+    assert landmarks_of(file, cache).equals(planted, tolerance=1e-6)
+    assert reports == [(12, 12)]
+    with pytest.raises(NotAVideoError):
+        landmarks_of(file)
 
 
 @pytest.mark.parametrize("damage", [b"", b"rubbish", None])
@@ -211,8 +229,7 @@ def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(path: Path, workers: int, segment: Segment | None = None, chunk: int = 64) -> Landmarks:
-    with open_video(path) as video:
-        return concatenate(list(stream_landmarks(video, FPS, segment, chunk, estimator=Follower(), workers=workers)))
+    return concatenate(list(stream_landmarks(path, FPS, segment, chunk, estimator=Follower(), workers=workers)))
 
 
 def test_a_short_rest_stays_with_the_section_before_it() -> None:
@@ -273,9 +290,8 @@ class Deadly(Follower):
 
 @pytest.mark.long  # three workers are started and killed for each section
 def test_where_every_worker_is_killed_this_process_goes_on(long_video: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open_video(long_video) as video:
-        segment = Segment(0.0, 50.0)  # two sections
-        landmarks = concatenate(list(stream_landmarks(video, FPS, segment, estimator=Deadly(), workers=2)))
+    segment = Segment(0.0, 50.0)  # two sections
+    landmarks = concatenate(list(stream_landmarks(long_video, FPS, segment, estimator=Deadly(), workers=2)))
     assert np.array_equal(landmarks.body, read(long_video, 1, segment).body)
     assert "long.mp4 from 0 s: its worker died 3 times (killed by SIGKILL)" in caplog.text
 
@@ -285,8 +301,7 @@ def test_memory_for_one_process_only(
 ) -> None:
     """Then no worker is started: this one would be killed."""
     monkeypatch.setattr("signspot.io.memory.free_memory", lambda: 700 * 2**20)
-    with open_video(long_video) as video:
-        landmarks = concatenate(list(stream_landmarks(video, FPS, estimator=Deadly(), workers=3)))
+    landmarks = concatenate(list(stream_landmarks(long_video, FPS, estimator=Deadly(), workers=3)))
     assert np.array_equal(landmarks.body, read(long_video, 1).body)
     assert "there is memory for 1 of 3 processes only" in caplog.text
     assert "died" not in caplog.text

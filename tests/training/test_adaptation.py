@@ -11,9 +11,9 @@ import torch
 
 from signspot.corpus.corpus import Corpus, open_corpus, with_split
 from signspot.corpus.truth import read_splits
-from signspot.embedding.inputs import Source
 from signspot.errors import OptionsError
 from signspot.io.progress import Progress
+from signspot.landmarks.video_estimation import Source
 from signspot.losses.watch_read_lookup import BACKGROUND, Bags
 from signspot.models.checkpoints import save_encoder
 from signspot.spotting.decoys import alignment_scale, decoys_of
