@@ -13,11 +13,12 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -31,6 +32,7 @@ from signspot.models.encoder import PUBLISHED, Built, Encoder, card_beside, find
 from signspot.models.encoder_network import SignEncoder, content_hash, find_device, make_encoder
 from signspot.models.registry import build
 
+Network = TypeVar("Network", bound=nn.Module)
 _MEMORY = 4 << 30  # bytes for reading pickled weights, beyond what torch itself takes
 _SECONDS = 120.0  # for any file,
 _RATE = 5e6  # and a second for so many bytes
@@ -131,19 +133,43 @@ def convert(path: Path, target: Path | None) -> None:
         raise CheckpointError(f"{path.name} holds tensors that are not plain numbers ({error})") from error
 
 
-def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """The shapes of the tensors in a `.safetensors` file; nothing else is read."""
-    read_header(path)
-    with safe_open(path, framework="pt") as file:
-        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-
-
 def read_header(path: Path) -> dict[str, str]:
     """Read the texts in the header of a `.safetensors` file."""
+    with _open_safetensors(path) as file:
+        return dict(file.metadata() or {})
+
+
+def load_network(path: Path, options: Mapping[str, Any], make: Callable[[], Network]) -> Network:
+    """The network that a card describes, with the weights of a `.safetensors` file, which is opened once.
+
+    Args:
+        path: of the file.
+        options: of the network, as the card has them.
+        make: the network without weights. The caller's random numbers do not move.
+
+    Raises:
+        OptionsError, TypeError: the options are beyond all measure.
+        CheckpointError: the file cannot be read, or does not fit; no memory is taken before that is known.
+    """
+    check_sizes(options)
+    with torch.device("meta"):  # shapes without memory
+        wanted = shapes(make())
+    with _open_safetensors(path) as file:
+        names = list(file.keys())
+        check_fit(wanted, {name: tuple(file.get_slice(name).get_shape()) for name in names}, path.name)
+        state = {name: file.get_tensor(name) for name in names}
+    with torch.random.fork_rng(devices=[]):
+        network = make()
+    fill(network, state, path.name)
+    return network
+
+
+@contextmanager
+def _open_safetensors(path: Path) -> Iterator[Any]:
     _check_readable(path)
     try:
         with safe_open(path, framework="pt") as file:
-            return dict(file.metadata() or {})
+            yield file
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path.name} is not a safetensors file, or it is damaged ({error})") from error
     except MemoryError as error:  # it is mapped: a limit of address space (ulimit -v) may be below its size
@@ -159,8 +185,7 @@ def _check_readable(path: Path) -> None:
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
-    read_header(path)
-    with safe_open(path, framework="pt") as file:
+    with _open_safetensors(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
 
 
@@ -454,10 +479,7 @@ def _make_card(encoder: Encoder, digest: str) -> dict[str, Any]:
 
 def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
     try:
-        check_sizes(card["options"])
-        with torch.device("meta"):  # shapes without memory
-            check_fit(shapes(build(card["architecture"], **card["options"])), read_shapes(path), path.name)
-        module = _build_quietly(card["architecture"], card["options"])
+        module = load_network(path, card["options"], lambda: build(card["architecture"], **card["options"]))
         fps, threshold = float(card["contract"]["fps"]), float(card["threshold"])
         stated = {**card["contract"], "threshold": threshold}
     except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:  # an OptionsError is a ValueError
@@ -469,7 +491,6 @@ def _load_ours(path: Path, card: dict[str, Any]) -> Encoder:
             f"{path.name} was trained on {stated.get('kind')} input of version {card_version}; this signspot makes "
             f"version {own_version}. Train it again."
         )
-    fill(module, read_weights(path), path.name)
     encoder = make_encoder(str(card.get("name", path.stem)), module, fps=fps, threshold=threshold, card=card)
     if asdict(encoder.contract) != stated or encoder.hash != card.get("hash"):
         raise CheckpointError(f"the card of {path.name} describes other weights. Fetch both files again, together.")

@@ -24,7 +24,7 @@ from signspot.corpus.corpus import is_synthetic
 from signspot.errors import CheckpointError, FormatError, OptionsError
 from signspot.io.checks import check_list, check_text, parse_json
 from signspot.io.files import atomic_write
-from signspot.models.checkpoints import check_fit, check_sizes, fill, read_header, read_shapes, read_weights, shapes
+from signspot.models.checkpoints import load_network, read_header
 from signspot.mouthing.lips import CHANNELS, SHAPES, VERSION
 from signspot.mouthing.visemes import VISEMES
 
@@ -332,11 +332,7 @@ def load_mouthing(name_or_path: str | PathLike[str] | None = None) -> MouthingMo
             raise CheckpointError(
                 f"{path.name} was trained on other lips or visemes than this signspot has. Train it again"
             )
-        check_sizes(card["options"])
-        with torch.device("meta"):  # shapes without memory
-            check_fit(shapes(_network(card)), read_shapes(path), path.name)
-        network = _network(card)
-        fill(network, {key: value.float() for key, value in read_weights(path).items()}, path.name)
+        network = load_network(path, card["options"], lambda: _network(card))
         name = check_text(card["name"], "the name")
     except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
         reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"

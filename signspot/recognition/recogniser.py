@@ -28,14 +28,9 @@ from signspot.models.checkpoints import (
     HEADER as ENCODER_HEADER,
 )
 from signspot.models.checkpoints import (
-    check_fit,
-    check_sizes,
-    fill,
     load_encoder,
+    load_network,
     read_header,
-    read_shapes,
-    read_weights,
-    shapes,
 )
 from signspot.models.encoder import Encoder
 from signspot.models.encoder_network import SignEncoder
@@ -284,23 +279,19 @@ def load_recogniser(path: str | PathLike[str], device: str = "cpu") -> Recognise
     file = Path(path)
     if not file.is_file():
         raise CheckpointError(f"no recogniser at '{file}'. Train one with: signspot train configs/recogniser.toml")
-    header = read_header(file).get(_HEADER)
-    if header is None and ENCODER_HEADER in read_header(file):
+    texts = read_header(file)
+    if _HEADER not in texts and ENCODER_HEADER in texts:
         return as_recogniser(load_encoder(file, device=device))
-    if header is None:
+    if _HEADER not in texts:
         raise CheckpointError(_NO_RECOGNISER.format(file))
     try:
-        card = parse_json(header, file.name)
+        card = parse_json(texts[_HEADER], file.name)
         if card["landmark_features"] != FEATURES:
             raise CheckpointError(f"{file.name} was trained on other landmark features. Train it again")
         words = tuple(check_text(word, "a word") for word in check_list(card["words"], "words"))
         if not words:
             raise CheckpointError(f"{file.name} knows no word. Train it again")
-        check_sizes(card["model"])
-        with torch.device("meta"):  # shapes without memory
-            check_fit(shapes(_networks(card["model"], len(words))), read_shapes(file), file.name)
-        networks = _networks(card["model"], len(words))
-        fill(networks, read_weights(file), file.name)
+        networks = load_network(file, card["model"], lambda: _networks(card["model"], len(words)))
         name = check_text(card["name"], "the name")
     except (KeyError, TypeError, ValueError, RuntimeError, OptionsError, FormatError) as error:
         reason = f"its card lacks {error}" if isinstance(error, KeyError) else f"{error!s:.200}"

@@ -43,12 +43,17 @@ _HELD = 32_000_000  # numbers that are converted at once at most: 128 MB, or 1.4
 
 
 @cache
-def fitted(part: str) -> Mapping[str, Any]:
-    """The fitted numbers of a part of spotting; `fitted.json` has them, each part with its data and its command."""
+@cache
+def _all_fitted() -> dict[str, Mapping[str, Any]]:
     values: dict[str, Mapping[str, Any]] = json.loads(
         (files("signspot.spotting") / "fitted.json").read_text(encoding="utf-8")
     )
-    return values[part]
+    return values
+
+
+def fitted(part: str) -> Mapping[str, Any]:
+    """The fitted numbers of a part of spotting; `fitted.json` has them, each part with its data and its command."""
+    return _all_fitted()[part]
 
 
 @dataclass(frozen=True, slots=True)
