@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ from signspot.recognition.scoring import RecogniserScores
 from signspot.spotting.spotter import load
 from signspot.training.adaptation import adapt
 from signspot.training.adaptation_data import AdaptOptions
-from signspot.training.landmark_clips import ClipOptions
+from signspot.training.landmark_clips import ClipOptions, CutSigns, cut_signs
 from signspot.training.recogniser import RecogniserConfig, score_recogniser, train_recogniser_on_corpus
 from signspot.training.rgb import train_rgb_on_corpus
 from signspot.training.rgb_clips import RgbConfig
@@ -253,6 +253,7 @@ class Loop:
         """One on each source of labels, and one on both; on M + D without those M that D contradicts."""
         doubted = contradicted(labels["M"], labels["D"])
         sure = [label for label, is_so in zip(labels["M"], doubted, strict=True) if not is_so]
+        cut = cache(lambda: self._cut_signs([*labels["M"], *labels["D"]], stage))
         for name, sources in SOURCES.items():
             chosen = [*sure, *labels["D"]] if name == "M+D" else labels[name]
             remark = (
@@ -265,9 +266,27 @@ class Loop:
             whole = all(labels[source] for source in name.split("+"))  # else it would be another one over again
             if whole and len({label.word for label in chosen}) > 1:
                 named = _titled(stage, f"labels {LoopResult(tuple(self.stages), labels).origin(name)}")
-                self._do(f"recogniser {name}", key, partial(self._recogniser, name, chosen, key, remark, named))
+                self._do(f"recogniser {name}", key, partial(self._recogniser, name, chosen, key, remark, cut, named))
 
-    def _recogniser(self, name: str, labels: list[Label], key: Mapping[str, Any], remark: str, stage: Stage) -> Outcome:
+    def _cut_signs(self, labels: Sequence[Label], stage: Stage) -> CutSigns:
+        """The signs of all labels and exemplars that recognisers learn from: each video is read once for all three."""
+        assert isinstance(self.options.recogniser, RecogniserConfig), "one of pixels cuts images"
+        options = self.options.recogniser.clips
+        learned = [label for label in labels if label.video in self.training and options.least.admits(label)]
+        words = {label.word for label in learned}
+        exemplars = [exemplar for exemplar in self.signs.exemplars if exemplar.word in words and options.dictionary]
+        with stage("signs") as progress:
+            return cut_signs(self.corpus, learned, exemplars, options, progress)
+
+    def _recogniser(
+        self,
+        name: str,
+        labels: list[Label],
+        key: Mapping[str, Any],
+        remark: str,
+        cut: Callable[[], CutSigns],
+        stage: Stage,
+    ) -> Outcome:
         config = replace(self.options.recogniser, name=f"recogniser-{name}")
         folder = self.out / "recognisers" / f"{name}-{text_digest(json.dumps(key, default=str))}"
         target = self.out / f"{config.name}.safetensors"
@@ -282,6 +301,7 @@ class Loop:
                     folder,
                     labels=labels,
                     exemplars=self.signs.exemplars,
+                    cut=cut(),
                     tested_words=self.asked,
                     stage=stage,
                     device=self.options.device,

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from signspot.corpus.corpus import Corpus
-from signspot.corpus.labels import LeastConfidence
+from signspot.corpus.labels import LeastConfidence, SignWindow
 from signspot.dictionary.dictionary import Dictionary
 from signspot.errors import OptionsError
 from signspot.io.checks import check_numbers
@@ -26,6 +28,31 @@ logger = logging.getLogger(__name__)
 Words = Literal["all", "train"]
 SubtitlesOfVideos = Mapping[str, Sequence["SubtitleWords"]]
 _NAMED = 3  # words that a message names
+
+
+@dataclass(frozen=True, slots=True)
+class ClipBatchOptions(SignWindow):
+    """Composition of a batch of labelled clips and exemplars, and where the sign of a label lies."""
+
+    clips: int = 128  # in a batch
+    dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
+    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
+    surer: float = 0.0  # minimum confidence of mouthings once the dictionary joins; the paper: 0.8
+
+    def __post_init__(self) -> None:
+        SignWindow.__post_init__(self)
+        check_numbers(self, "clips", least=2)
+        check_numbers(self, "dictionary", "surer", least=0, most=1)
+
+    def is_sure(self, label: Label) -> bool:
+        """Whether a label is sure enough to be learned from beside the dictionary."""
+        return label.source is not LabelSource.MOUTHING or label.confidence >= self.surer
+
+
+def draw_words(words: Sequence[int], count: int, random: np.random.Generator) -> list[int]:
+    """`count` random words, no word a second time before all were drawn."""
+    rounds = -(-count // max(1, len(words)))
+    return [word for _ in range(rounds) for word in random.permutation(words).tolist()][:count]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Clips of labelled signs and of exemplars as landmark features: collected, drawn in balanced batches, augmented."""
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
-from signspot.corpus.labels import LABEL_FPS, LeastConfidence, SignWindow
+from signspot.corpus.labels import LABEL_FPS, SignWindow
 from signspot.embedding.inputs import draw_clips, footage_landmarks
 from signspot.errors import OptionsError, SignspotError
 from signspot.io.checks import check_numbers
 from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND, WRISTS, at_positions
+from signspot.training.corpus_subset import ClipBatchOptions, draw_words
 from signspot.training.trunk_features import as_right_handed, exemplar_sign
 from signspot.types import Exemplar, Label, LabelSource
 
@@ -112,21 +113,16 @@ def _drop(clips: Clips, wrist: int, hand: slice, random: np.random.Generator, sh
 
 
 @dataclass(frozen=True, slots=True)
-class ClipOptions(SignWindow):
-    """Options of clips, and where the sign of a label lies."""
+class ClipOptions(ClipBatchOptions):
+    """Options of clips of landmarks."""
 
-    clips: int = 128  # in a batch
-    dictionary: float = 0.5  # share of them that are of exemplars; 0: none, 1: all
     speed: float = 0.1  # largest change of the speed of continuous signing
-    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
     sources: str = "MDV"  # sources of labels to use
-    surer: float = 0.0  # minimum confidence of mouthings once the dictionary joins; the paper: 0.8
     exemplars: ExemplarSampling = "rate"  # whole exemplars at random rates, or consecutive frames
 
     def __post_init__(self) -> None:
-        SignWindow.__post_init__(self)
-        check_numbers(self, "clips", least=2)
-        check_numbers(self, "dictionary", "speed", "surer", least=0, most=1)
+        ClipBatchOptions.__post_init__(self)
+        check_numbers(self, "speed", least=0, most=1)
         if self.exemplars not in get_args(ExemplarSampling):
             raise OptionsError(
                 f"exemplars are sampled by {' or '.join(get_args(ExemplarSampling))}; got '{self.exemplars}'"
@@ -150,6 +146,39 @@ class LabelledSigns:
         return sum(map(len, self.continuous))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CutSigns:
+    """Signs of labels and of exemplars, without those that cannot be seen."""
+
+    labels: Mapping[Label, SignFeatures]
+    exemplars: Mapping[Exemplar, SignFeatures]
+
+
+def cut_signs(
+    corpus: Corpus,
+    labels: Iterable[Label],
+    exemplars: Iterable[Exemplar],
+    window: SignWindow,
+    progress: Progress = silent,
+) -> CutSigns:
+    """Cut labelled signs out of their videos, and exemplars out of theirs; each is read once."""
+    by_video: dict[str, list[Label]] = {}
+    for label in labels:
+        by_video.setdefault(label.video, []).append(label)
+    signed: dict[Label, SignFeatures] = {}
+    for done, (name, labels_of_video) in enumerate(by_video.items()):
+        progress(done, len(by_video))
+        signed.update(_around(labels_of_video, corpus.videos[name], window))
+    shown: dict[Exemplar, SignFeatures] = {}
+    for exemplar in exemplars:
+        if exemplar.path is not None:
+            try:
+                shown[exemplar] = exemplar_sign(exemplar, LABEL_FPS).astype(np.float16)
+            except SignspotError as error:
+                logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+    return CutSigns(signed, shown)
+
+
 def collect_signs(
     corpus: Corpus,
     words: Collection[str],
@@ -158,11 +187,12 @@ def collect_signs(
     progress: Progress = silent,
     labels: Sequence[Label] | None = None,
     exemplars: Sequence[Exemplar] | None = None,
+    cut: CutSigns | None = None,
 ) -> LabelledSigns:
-    """Cut the labelled signs of some words out of some videos, and their exemplars out of the dictionary.
+    """Collect the labelled signs of some words in some videos, and their exemplars.
 
     Labels and exemplars are those of the corpus, unless others are given; either way options and words choose among
-    them.
+    them. Their signs are cut out now, unless that was done before.
 
     Raises:
         OptionsError: fewer than two words have a label where labels are wanted, or an exemplar where those are.
@@ -171,23 +201,25 @@ def collect_signs(
     signed: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
     sure: dict[str, list[bool]] = {word: [] for word in vocabulary}
     exemplars_by_word: dict[str, list[SignFeatures]] = {word: [] for word in vocabulary}
+    chosen: list[Label] = []
     if options.dictionary < 1:
+        place = {name: number for number, name in enumerate(videos)}
         every = corpus.labels(list(videos)) if labels is None else labels
-        admitted = [label for label in every if options.least.admits(label) and label.source.value in options.sources]
-        labels_of_words = [label for label in admitted if label.word in signed and label.video in set(videos)]
-        for done, name in enumerate(videos):
-            progress(done, len(videos))
-            labels_of_video = [label for label in labels_of_words if label.video == name]
-            for label, cut in _around(labels_of_video, corpus.videos[name], options):
-                signed[label.word].append(cut)
-                sure[label.word].append(label.source is not LabelSource.MOUTHING or label.confidence >= options.surer)
+        admitted = (label for label in every if options.least.admits(label) and label.source.value in options.sources)
+        of_words = (label for label in admitted if label.word in signed and label.video in place)
+        chosen = sorted(of_words, key=lambda label: place[label.video])
+    looked_up: list[Exemplar] = []
     if options.dictionary > 0:
-        for exemplar in corpus.dictionary().exemplars if exemplars is None else exemplars:
-            if exemplar.word in exemplars_by_word and exemplar.path is not None:
-                try:
-                    exemplars_by_word[exemplar.word].append(exemplar_sign(exemplar, LABEL_FPS).astype(np.float16))
-                except SignspotError as error:
-                    logger.warning("left out exemplar '%s' of '%s': %s", exemplar.id, exemplar.word, error)
+        listed = corpus.dictionary().exemplars if exemplars is None else exemplars
+        looked_up = [exemplar for exemplar in listed if exemplar.word in exemplars_by_word]
+    signs = cut or cut_signs(corpus, chosen, looked_up, options, progress)
+    for label in chosen:
+        if label in signs.labels:
+            signed[label.word].append(signs.labels[label])
+            sure[label.word].append(options.is_sure(label))
+    for exemplar in looked_up:
+        if exemplar in signs.exemplars:
+            exemplars_by_word[exemplar.word].append(signs.exemplars[exemplar])
     for kind, signs_by_word, needed in (
         ("a label", signed, options.dictionary < 1),
         ("an exemplar", exemplars_by_word, options.dictionary > 0),
@@ -256,7 +288,7 @@ class SignBatches:
         count = round(self.options.clips * share)
         signed = self._sure if count else self._every
         with_signs = [word for word, signs_of_word in enumerate(signed) if signs_of_word]
-        words = [*_draw(with_signs, self.options.clips - count, random), *_draw(self._shown, count, random)]
+        words = [*draw_words(with_signs, self.options.clips - count, random), *draw_words(self._shown, count, random)]
         of_exemplar = np.arange(len(words)) >= len(words) - count
         clips = [
             self._exemplar(_any(self.signs.dictionary[word], random), random)
@@ -282,11 +314,3 @@ class SignBatches:
 
 def _any(signs: Sequence[SignFeatures], random: np.random.Generator) -> NDArray[np.float32]:
     return signs[int(random.integers(len(signs)))].astype(np.float32)
-
-
-def _draw(words: Sequence[int], count: int, random: np.random.Generator) -> list[Any]:
-    """`count` words, each as often as any other."""
-    if not count:
-        return []
-    rounds = [random.permutation(words) for _ in range(-(-count // len(words)))]
-    return [int(word) for word in np.concatenate(rounds)[:count]]

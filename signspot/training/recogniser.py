@@ -32,6 +32,7 @@ from signspot.training.corpus_subset import validation_labels
 from signspot.training.landmark_clips import (
     Augmentation,
     ClipOptions,
+    CutSigns,
     LabelledSigns,
     SignBatches,
     SignFeatures,
@@ -209,6 +210,7 @@ def train_recogniser_on_corpus(
     *,
     labels: Sequence[Label] | None = None,
     exemplars: Sequence[Exemplar] | None = None,
+    cut: CutSigns | None = None,
     tested_words: Collection[str] | None = None,
     stage: Stage = quiet,
     device: str = CPU,
@@ -221,6 +223,7 @@ def train_recogniser_on_corpus(
         folder: where the state is kept; an interrupted run resumes there.
         labels: instead of the corpus's own.
         exemplars: instead of those of the corpus's dictionary.
+        cut: the signs of these labels and exemplars, where they were cut out before.
         tested_words: words that are tested, known or not; None: those that are labelled.
         stage: shows the progress of each stage.
         device: where it is trained.
@@ -256,9 +259,7 @@ def train_recogniser_on_corpus(
             options = replace(options, dictionary=0.0)
             config = replace(config, clips=options)
     with stage("signs") as progress:
-        signs = collect_signs(
-            corpus, words, training, options, progress=progress, labels=training_labels, exemplars=exemplars
-        )
+        signs = collect_signs(corpus, words, training, options, progress, training_labels, exemplars, cut)
     held_out = None
     if config.compute.validate_every:
         sure, only_labels = validation_labels(corpus, words), replace(options, dictionary=0.0)

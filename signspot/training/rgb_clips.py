@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from signspot.corpus.corpus import Corpus
-from signspot.corpus.labels import LeastConfidence, SignWindow
 from signspot.embedding.inputs import NARROWEST, WIDEST
 from signspot.errors import EmptyVideoError, FormatError, OptionsError, SignspotError
 from signspot.io.checks import check_numbers
@@ -25,9 +24,9 @@ from signspot.io.progress import Progress, silent
 from signspot.landmarks.landmarks import HAND_POINTS, MIRRORED_BODY_POINTS, Landmarks
 from signspot.landmarks.pose_file import open_landmarks
 from signspot.training.configuration import FOR_PEOPLE, Compute, plain_values
-from signspot.training.corpus_subset import TrainingSubset, Words
+from signspot.training.corpus_subset import ClipBatchOptions, TrainingSubset, Words, draw_words
 from signspot.training.trunk_features import VideoExemplars
-from signspot.types import Exemplar, Label, LabelSource, Segment
+from signspot.types import Exemplar, Label, Segment
 from signspot.video.clips import squashed_side
 from signspot.video.probing import Image
 from signspot.video.reader import open_video
@@ -71,18 +70,10 @@ class RgbAugmentation:
 
 
 @dataclass(frozen=True, slots=True)
-class RgbBatchOptions(SignWindow):
-    """Composition of a batch, and how signs become clips. The defaults are the paper's, but for the size."""
+class RgbBatchOptions(ClipBatchOptions):
+    """Composition of a batch. The defaults are the paper's, but for the size."""
 
     clips: int = 16  # the paper has 4
-    dictionary: float = 0.5  # share of clips that are of exemplars: both domains are balanced
-    least: LeastConfidence = field(default_factory=LeastConfidence)  # of a label, by its source
-    surer: float = 0.0  # minimum confidence of mouthings once the dictionary joins; the paper: 0.8
-
-    def __post_init__(self) -> None:
-        SignWindow.__post_init__(self)
-        check_numbers(self, "clips", least=2)
-        check_numbers(self, "dictionary", "surer", least=0, most=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,13 +299,10 @@ class SignReader:
                 starts = [start for start, _ in chosen]
                 cut = self.store.segments(video.video, starts, length)
                 signs += [
-                    RgbSign(cut[i], number[label.word], start, name, sure=self._is_sure(label))
+                    RgbSign(cut[i], number[label.word], start, name, sure=self.options.is_sure(label))
                     for i, (start, label) in enumerate(chosen)
                 ]
         return signs
-
-    def _is_sure(self, label: Label) -> bool:
-        return label.source is not LabelSource.MOUTHING or label.confidence >= self.options.surer
 
     def _by_length(self, labels: Iterable[Label]) -> dict[int, list[tuple[float, Label]]]:
         """Frames that are cut → where each segment begins, in seconds, and its label."""
@@ -542,7 +530,6 @@ def _by_word(signs: Sequence[RgbSign]) -> list[list[RgbSign]]:
 
 
 def _draw(words: Sequence[Sequence[RgbSign]], count: int, random: np.random.Generator) -> list[RgbSign]:
-    """Signs of random words, no word a second time before all were drawn."""
-    order = [word for _ in range(math.ceil(count / max(1, len(words)))) for word in random.permutation(len(words))]
-    pools = [words[word] for word in order[:count]]
+    """Signs of random words, each as often as any other."""
+    pools = [words[word] for word in draw_words(range(len(words)), count, random)]
     return [pool[int(random.integers(len(pool)))] for pool in pools]

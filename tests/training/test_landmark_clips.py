@@ -18,6 +18,7 @@ from signspot.training.landmark_clips import (
     SignBatches,
     augment,
     collect_signs,
+    cut_signs,
 )
 from tests.fixtures.corpora import corpus_once
 
@@ -79,6 +80,22 @@ def test_signs_are_cut_out_of_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
     surer = collect_signs(corpus, splits.words.all, splits.train, ClipOptions(least=LeastConfidence(0.8)))
     assert 0 < surer.labels == sum(label.confidence >= 0.8 for label in labels) < collected.labels
     assert not any(collect_signs(corpus, splits.words.all, splits.train, ClipOptions(dictionary=1.0)).continuous)
+
+
+def test_signs_that_are_cut_once_serve_several_trainings(corpus: Corpus) -> None:
+    splits, options = corpus.splits(), ClipOptions()
+    labels, exemplars = corpus.labels(list(splits.train)), corpus.dictionary().exemplars
+    cut = cut_signs(corpus, labels, exemplars, options)
+    unreadable = replace(corpus, videos={})
+    for chosen in (labels, labels[::2]):
+        fresh = collect_signs(corpus, splits.words.all, splits.train, options, labels=chosen, exemplars=exemplars)
+        again = collect_signs(
+            unreadable, splits.words.all, splits.train, options, labels=chosen, exemplars=exemplars, cut=cut
+        )
+        assert again.sure == fresh.sure
+        for one, other in zip(again.continuous + again.dictionary, fresh.continuous + fresh.dictionary, strict=True):
+            assert len(one) == len(other)
+            assert all(map(np.array_equal, one, other))
 
 
 def test_mistakes_are_named(corpus: Corpus) -> None:
