@@ -93,9 +93,9 @@ def made_ahead(chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
         thread.join()
 
 
-def embed_chunks(encoder: Encoder, chunks: Iterable[FloatArray], output: Output = "embeddings") -> FloatArray:
-    """Frames at the encoder's rate, (n, ...) at a time → (T, D) float16 of all windows of stride 1."""
-    embedder = SourceEmbedder(encoder, 1, output=output)
+def source_features(encoder: Encoder, chunks: Iterable[FloatArray]) -> FloatArray:
+    """Frames at the encoder's rate, (n, ...) at a time → (T, D) float16 trunk features of all windows of stride 1."""
+    embedder = SourceEmbedder(encoder, 1, output="features")
     for chunk in chunks:
         embedder.push(chunk)
     return embedder.finish().rows

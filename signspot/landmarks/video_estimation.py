@@ -234,9 +234,9 @@ def landmarks_of(source: Source, cache: Cache = None, progress: Progress | None 
     return open_landmarks(source) if is_pose_file(source) else estimate_landmarks(source, progress, cache=cache)
 
 
-def has_landmarks(video: Path, cache: Path, fps: float = DEFAULT_FPS) -> bool:
+def has_landmarks(video: Path, cache: Path) -> bool:
     """Whether the landmarks of a whole video are in a cache."""
-    entry = CacheEntry.of(video, cache, estimation_version(usual_estimator()), fps, None)
+    entry = CacheEntry.of(video, cache, estimation_version(usual_estimator()), DEFAULT_FPS, None)
     return entry is not None and entry.path.is_file()
 
 

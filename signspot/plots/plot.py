@@ -110,13 +110,13 @@ def _report_boxes(text: str) -> None:
         )
 
 
-def text_image(text: str, height: int, colour: str = "white", weight: str = "bold") -> NDArray[np.uint8]:
+def text_image(text: str, height: int, colour: str = "white") -> NDArray[np.uint8]:
     """Draw a line of text once, for use on many frames: (height, W, 4) RGBA."""
     drawn, fonts = lettering(text)
     figure = Figure(figsize=(30, height / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="none")
     canvas = FigureCanvasAgg(figure)
     size = height * 0.6 * 72 / DOTS_PER_INCH
-    figure.text(0, 0.5, drawn, size=size, color=colour, weight=weight, va="center_baseline", **fonts)
+    figure.text(0, 0.5, drawn, size=size, color=colour, weight="bold", va="center_baseline", **fonts)
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())
     used = np.flatnonzero(pixels[..., 3].any(axis=0))

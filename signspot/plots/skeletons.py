@@ -77,11 +77,11 @@ def draw_strip(axes: Sequence[Any], sign: Frames, colour: str) -> None:
         draw_skeleton(axis, sign[number], colour, box=box)
 
 
-def skeleton_clip(sign: Frames, caption: str, fps: float = 25.0) -> Clip:
+def skeleton_clip(sign: Frames, caption: str) -> Clip:
     """A (T, J, C) sign as a moving skeleton that a page plays."""
     with tempfile.TemporaryDirectory() as folder:
         path, box = Path(folder) / "sign.mp4", box_of(sign)
-        with VideoWriter(path, fps) as writer:
+        with VideoWriter(path, 25.0) as writer:
             for frame in sign:
                 writer.add(draw_still(frame, box))
         thumbnail = image_address(draw_still(sign[len(sign) // 2], box), _SIDE)

@@ -19,6 +19,7 @@ from signspot.io.files import cache_folder
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import FACE, LEFT_HAND, RIGHT_HAND, WRISTS, at_positions
 from signspot.training.corpus_subset import ClipBatchOptions, draw_words
+from signspot.training.pair_augmentation import camera_bases
 from signspot.training.trunk_features import as_right_handed, exemplar_sign
 from signspot.types import Exemplar, Label, LabelSource
 
@@ -64,7 +65,7 @@ def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Cli
     _resize_hands(points, np.exp(random.normal(0, how.hand_size, (count, 1, 1, 1))).astype(np.float32))
     depth = np.exp(random.normal(0, how.depth, count)) * (random.random(count) >= how.no_depth)
     points[..., 2] *= depth[:, None, None].astype(np.float32)
-    points[:] = np.einsum("nfjc,ndc->nfjd", points, _bases(count, random, how))
+    points[:] = np.einsum("nfjc,ncd->nfjd", points, _bases(count, random, how))
     points[..., :2] += random.normal(0, how.shift, (count, 1, 1, 2)).astype(np.float32)
     points += random.normal(0, how.jitter, points.shape).astype(np.float32)
     for wrist, hand in zip(WRISTS, (LEFT_HAND, RIGHT_HAND), strict=True):
@@ -77,15 +78,10 @@ def augment(clips: Clips, random: np.random.Generator, how: Augmentation) -> Cli
 
 
 def _bases(count: int, random: np.random.Generator, how: Augmentation) -> NDArray[np.float32]:
-    """(N, 3, 3) what a point is multiplied with: turned, tilted, stretched."""
+    """(N, 3, 3) what rows of points are multiplied with: turned, tilted, stretched."""
     tilt, turn = random.normal(0, how.tilt, count), random.normal(0, how.turn, count)
     size, aspect = np.exp(random.normal(0, how.scale, count)), np.exp(random.normal(0, how.aspect, count))
-    zero, one = np.zeros(count), np.ones(count)
-    about_y = np.stack([np.cos(turn), zero, np.sin(turn), zero, one, zero, -np.sin(turn), zero, np.cos(turn)], axis=1)
-    in_plane = np.stack([np.cos(tilt), -np.sin(tilt), zero, np.sin(tilt), np.cos(tilt), zero, zero, zero, one], axis=1)
-    stretch = np.stack([size * aspect, size, size], axis=1)[:, :, None]
-    bases: NDArray[np.float32] = (stretch * (in_plane.reshape(-1, 3, 3) @ about_y.reshape(-1, 3, 3))).astype(np.float32)
-    return bases
+    return camera_bases(turn, np.zeros(count), tilt, size, aspect).astype(np.float32)
 
 
 def _resize_hands(points: Clips, factor: NDArray[np.float32]) -> None:

@@ -120,15 +120,20 @@ def change(x: Tensor, owner: Ints, many: int, how: Change, random: np.random.Gen
 def _bases(many: int, how: Change, random: np.random.Generator) -> Floats:
     """(many, 3, 3) matrices that rows of points are multiplied with: turn, nod, tilt, stretch."""
     turn, nod, tilt = (random.normal(0, angle, many) for angle in (how.turn, how.nod, how.tilt))
-    zero, one = np.zeros(many), np.ones(many)
+    size, aspect = (np.exp(random.normal(0, spread, many)) for spread in (how.scale, how.aspect))
+    return camera_bases(turn, nod, tilt, size, aspect)
+
+
+def camera_bases(turn: Floats, nod: Floats, tilt: Floats, size: Floats, aspect: Floats) -> Floats:
+    """(n, 3, 3) matrices that rows of points are multiplied with, of (n,) angles in radians and factors."""
+    zero, one = np.zeros(len(turn)), np.ones(len(turn))
 
     def stacked(*rows: Floats) -> Floats:
-        return np.stack(rows, axis=1).reshape(many, 3, 3)
+        return np.stack(rows, axis=1).reshape(-1, 3, 3)
 
     about_y = stacked(np.cos(turn), zero, -np.sin(turn), zero, one, zero, np.sin(turn), zero, np.cos(turn))
     about_x = stacked(one, zero, zero, zero, np.cos(nod), np.sin(nod), zero, -np.sin(nod), np.cos(nod))
     about_z = stacked(np.cos(tilt), np.sin(tilt), zero, -np.sin(tilt), np.cos(tilt), zero, zero, zero, one)
-    size, aspect = (np.exp(random.normal(0, spread, many)) for spread in (how.scale, how.aspect))
     stretch = np.stack([size * aspect, size, size], axis=1)[:, None, :]
     bases: Floats = about_y @ about_x @ about_z * stretch
     return bases

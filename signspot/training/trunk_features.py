@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from signspot.corpus.corpus import Corpus, CorpusVideo
 from signspot.embedding.inputs import CLIPS_VERSION, READERS, UNKEPT, moving_segment, sign_features, sign_frames
-from signspot.embedding.windows import clip_features, embed_chunks
+from signspot.embedding.windows import clip_features, source_features
 from signspot.errors import DictionaryError, FormatError, NoPersonError, OptionsError, SignspotError
 from signspot.io.files import atomic_write, cache_folder, content_digest, text_digest
 from signspot.io.progress import Progress, silent
@@ -142,7 +142,7 @@ def _windows(encoder: Encoder, video: CorpusVideo, folder: Path) -> WindowFeatur
     source = _source(encoder, video)
     path = folder / encoder.hash / f"{video.id}-{content_digest(source)}-{_VERSION}.npy"
     if not path.is_file():
-        _write(embed_chunks(encoder, _frames(encoder, source), "features"), path, video.id)
+        _write(source_features(encoder, _frames(encoder, source)), path, video.id)
     rows, contract = open_array(path, np.float16, 2), encoder.contract
     return WindowFeatures(rows, Grid(contract.fps, contract.frames, 1, len(rows) + contract.frames - 1))
 
