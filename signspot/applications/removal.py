@@ -540,7 +540,7 @@ def _row(line: str) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a file of JSON again, halves of characters in it as they were."""
+    """Write a file of JSON again, unpaired surrogates in it as they were."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
     is_unicode = text.encode("utf-8", "replace").decode() == text
     write_text(path, (text if is_unicode else json.dumps(value, indent=1)) + "\n")

@@ -138,7 +138,7 @@ def check_text(value: object, value_name: str) -> str:
     """Text that every format and database can hold; None becomes empty text.
 
     Raises:
-        FormatError: it is something else, or holds halves of characters (surrogates).
+        FormatError: it is something else, or contains unpaired surrogates.
     """
     if value is None:
         return ""

@@ -200,7 +200,7 @@ def _number(root: Element, name: str, where: str) -> float | None:
     if value is None:
         return None
     if not re.fullmatch(r"\s*\d{1,12}(\.\d{1,9})?\s*", value) or float(value) <= 0:
-        raise FormatError(f"{where}, line {root.line}: {name} must be a number above zero; got {value!r}.")
+        raise FormatError(f"{where}, line {root.line}: {name}={value!r} must be a number above zero.")
     return float(value)
 
 
