@@ -46,15 +46,15 @@ def mouth(
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
-    from signspot.mouthing.mouthing_spotter import MouthingSpotter, keep_vocabulary
-    from signspot.mouthing.network import default_for, load_mouthing
-
     chosen_words = read_words(words, words_from)
     text = find_subtitles(video, subtitles)
     with open_outputs(video, text, words_from, model) as outputs:
         claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))
+        from signspot.mouthing.mouthing_spotter import MouthingSpotter, keep_vocabulary
+        from signspot.mouthing.network import default_for, load_mouthing
+
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
         mouthings = search(spotter, video, text, chosen_words, threshold, language)
         spotted = keep_vocabulary(mouthings or (), word_threshold)

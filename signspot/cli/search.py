@@ -54,8 +54,6 @@ def search(
 
     Example: signspot search archive/ friend --dictionary my-signs/ --add news.mp4
     """
-    from signspot.applications.archive_search import SEARCHED, add_video, open_archive, search_archive
-    from signspot.applications.mine import write_spottings_page
     from signspot.cli.spot import confirmed_exemplars, exemplars_of, with_further
     from signspot.errors import OptionsError
     from signspot.formats.formats import check_suffix
@@ -63,6 +61,8 @@ def search(
     refuse_pixels({"--html": html})
     if (dictionary is None) == (clip is None) and (word or dictionary or clip or not add):
         raise OptionsError("search needs words with a --dictionary, or a --clip, but not both")
+    if archive.is_file():
+        raise OptionsError(f"{archive} is a file; an archive is a folder of tracks, as signspot embed makes it")
     with open_outputs(str(archive) if add else archive, dictionary, clip, confirmed, encoder, *(add or ())) as outputs:
         check_media(clip, *(add or ()))
         for path in out or ():
@@ -70,6 +70,9 @@ def search(
         signs = dictionary or clip
         confirmed_signs = confirmed_exemplars(confirmed)
         exemplars = [] if signs is None else with_further(exemplars_of(signs, word or []), confirmed_signs)
+        from signspot.applications.archive_search import SEARCHED, add_video, open_archive, search_archive
+        from signspot.applications.mine import write_spottings_page
+
         spotter = load_spotter(encoder, workers)
         for video in add or ():
             with bar(str(video), "frames") as progress:

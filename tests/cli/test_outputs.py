@@ -152,6 +152,7 @@ def test_the_same_command_twice_gives_the_same_bytes(signspot: Cli, inputs: Path
         ("dictionary", "variants", "apple", "signs", "--footage", "words.txt"),
         ("search", "archive", "--clip", "words.txt", "--add", "footage.pose"),
         ("search", "archive", "--add", "words.txt"),
+        ("search", "words.txt", "--add", "footage.pose"),
         ("search", "archive", "aple", "--dictionary", "signs", "--add", "footage.pose"),
         ("search", "archive", "apple", "--dictionary", "signs", "--add", "footage.pose", "--out", "found.words.txt"),
     ],
