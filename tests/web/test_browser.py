@@ -934,6 +934,21 @@ def test_signs_are_added_moved_resized_noted_deleted_and_undone(page: Page, fres
     until_saved(fresh, lambda signs: len(signs) == 2)
 
 
+def test_a_sign_is_added_by_hand_before_a_search_and_a_recording_needs_a_dictionary(
+    page: Page, fresh: Server, serve: Callable[..., Server], tmp_path: Path
+) -> None:
+    page.goto(f"{fresh.address}/spot?video=news.mp4&dictionary=dictionary")
+    expect(page.locator(".overview")).to_be_visible()
+    page.get_by_role("button", name="Add a sign").click()
+    expect(page.locator(".tier-name")).to_have_text(["sign"])
+    until_saved(fresh, lambda signs: len(signs) == 1)
+    (tmp_path / "empty").mkdir()
+    page.goto(serve(folder=tmp_path / "empty").address + "/sign")
+    expect(page.locator("#timing")).to_contain_text("listed here after a search")
+    page.get_by_role("button", name="Record").click()
+    expect(page.get_by_role("alert")).to_contain_text("Choose a dictionary first")
+
+
 def test_a_name_is_asked_for_and_the_queue_shows_how_far_everybody_is(browser: Browser, confirming: Server) -> None:
     """By keyboard alone."""
     queue = make_queue(confirming, 12)
