@@ -43,7 +43,7 @@ def read_annotated(source: Path, tiers: Sequence[str] = (), video: Path | None =
         except (DictionaryError, FormatError) as error:
             if len(documents) == 1:
                 raise
-            problems.append(LeftOut(document, str(error).removeprefix(f"{document}: ")))
+            problems.append(LeftOut(document, str(error).removeprefix(str(document)).lstrip(": ")))
     if not exemplars:
         first = f" {problems[0]}" if problems else ""
         raise DictionaryError(f"no annotation in {source} can be used as an exemplar.{first}")
@@ -97,7 +97,7 @@ def _video_of(document: Path) -> Path:
     )
     if len(beside) == 1:
         return beside[0]
-    raise DictionaryError(f"{document} {_missing(linked)}. Give its video: --video FILE")
+    raise DictionaryError(f"{document} {_missing(linked)}. Put it beside the document, or name it: --video FILE")
 
 
 def _missing(linked: Sequence[LinkedVideo]) -> str:
