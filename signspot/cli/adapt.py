@@ -36,6 +36,7 @@ def adapt(
         bool,
         typer.Option("--embeddings", help="Also adapt embeddings, for --match embedding; unseen words may get worse."),
     ] = False,
+    language: Annotated[str, typer.Option(help="Language of the subtitles and words.")] = "en",
     seed: Annotated[int, typer.Option(help="Random seed of batches and held-out parts.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -61,7 +62,7 @@ def adapt(
     outputs = open_outputs(corpus, dictionary, encoder)
     outputs.claim(target)
     outputs.claim(target.with_suffix(".json"))
-    footage = open_corpus(corpus)
+    footage = open_corpus(corpus, language)
     words = footage.dictionary() if dictionary is None else open_dictionary(dictionary)
     with join_group(settings().device) as group, resume_hint(out), outputs:
         spotter, stage = load(encoder, device=settings().device), bar if group.is_first else quiet

@@ -34,6 +34,7 @@ def train(
     corpus: Annotated[
         Path | None, typer.Option(help="Corpus to learn from; all kinds but frame_codes and warping need one.")
     ] = None,
+    language: Annotated[str, typer.Option(help="Language of the corpus's subtitles and words.")] = "en",
     encoder: Annotated[
         str | None, typer.Option(help="Name or file of the encoder whose trunk is frozen, or trained further.")
     ] = None,
@@ -74,17 +75,24 @@ def train(
     if dry_run:
         with TemporaryDirectory() as nowhere:
             run = Run(Path(nowhere), features or out / "features", device=settings().device)
-            _print_step(chosen, lambda: _train(chosen, run, corpus, encoder, folders))
+            _print_step(chosen, lambda: _train(chosen, run, corpus, language, encoder, folders))
         return
     outputs = open_outputs(config, corpus, encoder, *chain.from_iterable(folders.values()))
     outputs.claim(out / f"{chosen.name}.safetensors")
     outputs.claim(out / f"{chosen.name}.json")
     run = Run(out, features, command(), settings().device, workers)
     with join_group(run.device), resume_hint(out), outputs:
-        _train(chosen, run, corpus, encoder, folders)
+        _train(chosen, run, corpus, language, encoder, folders)
 
 
-def _train(config: Any, run: "Run", folder: Path | None, encoder: str | None, sources: dict[str, list[str]]) -> None:
+def _train(
+    config: Any,
+    run: "Run",
+    folder: Path | None,
+    language: str,
+    encoder: str | None,
+    sources: dict[str, list[str]],
+) -> None:
     """Train what a configuration says; `folder` is the corpus, the others are the command's options."""
     from signspot.corpus.corpus import open_corpus
     from signspot.errors import OptionsError
@@ -98,7 +106,7 @@ def _train(config: Any, run: "Run", folder: Path | None, encoder: str | None, so
         return
     if folder is None:
         raise OptionsError("this training learns from a corpus. Name its folder with --corpus")
-    corpus = open_corpus(folder)
+    corpus = open_corpus(folder, language)
     if isinstance(config, EmbeddingConfig):
         _train_embedding(config, run, corpus, encoder)
     elif isinstance(config, RgbConfig):

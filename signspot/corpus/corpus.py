@@ -232,6 +232,7 @@ class Corpus:
     videos: Mapping[str, CorpusVideo]
     options: Mapping[str, Any]  # of the generator that made it; empty for real footage
     problems: tuple[CorpusProblem, ...] = ()  # files that were left out
+    language: str = "en"  # of its subtitles and words
     _contents: dict[Path, Any] = field(default_factory=dict, repr=False, compare=False)  # of files; copies share it
 
     @property
@@ -334,7 +335,7 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
 
     Args:
         folder: with a corpus.json, or with videos or .pose files in it or in folders below.
-        language: of the subtitles that are wanted where a video has several.
+        language: of its subtitles and words; these subtitles are taken where a video has several.
 
     Raises:
         FormatError: there is no such folder, no video in it, or it is unfinished.
@@ -351,7 +352,7 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
         listed = (_video_from_json(layout, entry) for entry in data["videos"])
         videos = {video.id: replace(video, split=video.split or split.get(video.id, "")) for video in listed}
         _check_complete(layout, videos.values())
-        return Corpus(layout.folder, videos, data.get("options", {}), (), contents)
+        return Corpus(layout.folder, videos, data.get("options", {}), (), language, contents)
     footage, problems = find_videos(layout.folder, language)
     if not footage:
         hint = f" ({problems[0]})" if problems else ""
@@ -360,7 +361,7 @@ def open_corpus(folder: str | Path, language: str = "en") -> Corpus:
             "and subtitles of the same name beside them"
         )
     by_id = {video.id: replace(video, split=split.get(video.id, "")) for video in footage}
-    return Corpus(layout.folder, by_id, {}, tuple(problems), contents)
+    return Corpus(layout.folder, by_id, {}, tuple(problems), language, contents)
 
 
 def with_split(corpus: Corpus, file: Path) -> Corpus:

@@ -172,11 +172,9 @@ def _check(items: Sequence[Item], labels: Sequence[Label], options: ItemOptions)
         )
 
 
-def read_words(
-    corpus: Corpus, words: Collection[str], videos: Collection[str], language: str = "en"
-) -> SubtitlesOfVideos:
+def read_words(corpus: Corpus, words: Collection[str], videos: Collection[str]) -> SubtitlesOfVideos:
     """Find dictionary words in the subtitles of videos; a video without subtitles has none."""
-    matcher = WordMatcher(words, language)
+    matcher = WordMatcher(words, corpus.language)
     by_video: dict[str, list[SubtitleWords]] = {}
     for name in videos:
         subtitles = () if corpus.videos[name].subtitles is None else corpus.subtitles(name)

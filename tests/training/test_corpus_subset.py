@@ -1,10 +1,13 @@
 """Items: a label, the subtitle around it that has its word, and that subtitle's other words."""
 
+from pathlib import Path
+
 import pytest
 
+from signspot.corpus.corpus import open_corpus
 from signspot.corpus.labels import LeastConfidence
 from signspot.errors import OptionsError
-from signspot.training.corpus_subset import ItemOptions, SubtitleWords, collect_items
+from signspot.training.corpus_subset import ItemOptions, SubtitleWords, collect_items, read_words
 from signspot.types import Label, LabelSource, Segment
 
 SUBTITLES = {
@@ -67,3 +70,15 @@ def test_nothing_to_learn_from_is_said() -> None:
         collect_items([label("apple", 2.0), label("tree", 2.0)], {}, WORDS, WORDS)
     with pytest.raises(OptionsError, match=r"'X'.*M, D, V"):
         ItemOptions(sources=("X",))
+
+
+def test_words_are_found_in_the_language_of_the_corpus(tmp_path: Path) -> None:
+    """English knows no German word forms: 'Häuser' is a form of 'Haus' in German only."""
+    (tmp_path / "a.mp4").touch()
+    (tmp_path / "a.vtt").write_text("WEBVTT\n\n00:01.000 --> 00:02.000\nDie Häuser brennen.\n", encoding="utf-8")
+    words = {
+        language: read_words(open_corpus(tmp_path, language), ["Haus", "brennen"], ["a"])["a"][0].words
+        for language in ("de", "en")
+    }
+    assert set(words["de"]) == {"Haus", "brennen"}
+    assert set(words["en"]) == {"brennen"}
