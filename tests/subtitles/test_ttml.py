@@ -107,7 +107,7 @@ def test_old_namespaces_and_none() -> None:
         ("<html/>", "<html>"),
         ("hello", "line 1"),
         ("<tt>" + "<div>" * (DEEPEST + 1), str(DEEPEST)),
-        ('<tt frameRate="0"/>', "frameRate .* got '0'"),
+        ('<tt frameRate="0"/>', "frameRate='0'"),
         ('<tt frameRateMultiplier="0 1"/>', "frameRateMultiplier='0 1'"),
     ],
 )
