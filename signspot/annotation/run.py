@@ -413,10 +413,11 @@ class _DictionaryRun(_CorpusRun):
                 f"no word of {self._source} ({len(words):,} words) occurs in the subtitles of {self.corpus.folder} "
                 f"({len(matched):,} files). Is the language right? It is '{self.options.language}'"
             )
+        settings = {SOURCE: LabelSource.DICTIONARY, "encoder": self.encoder.hash, **self.options.settings()}
+        self.store.check(settings)
         pool = self._readable_pool()
         gallery = self._embed_words(mentioned & words | frozenset(pool))
         pool = tuple(word for word in pool if word in gallery.words)
-        settings = {SOURCE: LabelSource.DICTIONARY, "encoder": self.encoder.hash, **self.options.settings()}
         synonyms = {word: self.dictionary.synonyms(word) for word in sorted(mentioned & words)}
         key = ResultKey(settings, word_digests(gallery), pool, synonyms)
         context = replace(self._context(), gallery=self._write(gallery), pool=pool)

@@ -419,7 +419,16 @@ class Store:
             rows = [{"name": name, "value": value} for name, value in sorted(settings.items())]
             self._database.run(lambda connection: _replace_settings(connection, rows))
             return
-        for name in sorted({*settings, *stored}):
+        self.check({**dict.fromkeys(stored), **settings})
+
+    def check(self, settings: Mapping[str, str | None]) -> None:
+        """See that settings are those of the store, or that it has none yet.
+
+        Raises:
+            OptionsError: the store was made with another value of one of them.
+        """
+        stored = self.settings()
+        for name in sorted(settings) if stored else ():
             if settings.get(name) != stored.get(name):
                 raise OptionsError(
                     f"{self._database.name} was made with {name} {stored.get(name)}, not {settings.get(name)}. "

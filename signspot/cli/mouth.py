@@ -11,6 +11,7 @@ from signspot.cli.options import Json, Out, settings
 
 if TYPE_CHECKING:
     from signspot.mouthing.mouthing_spotter import MouthingSpotter
+    from signspot.subtitles.reading import Subtitles
     from signspot.types import Label, Spotting
 
 _PADDING = 4.0  # seconds searched before and after each subtitle (Sec. 4.5)
@@ -46,17 +47,20 @@ def mouth(
 
     Example: signspot mouth news.mp4 --subtitles news.vtt --out news.bobsl.json
     """
+    from signspot.subtitles.reading import read_subtitles
+
     chosen_words = read_words(words, words_from)
     text = find_subtitles(video, subtitles)
     with open_outputs(video, text, words_from, model) as outputs:
         claim_outputs(outputs, out, (), [str(video)])
         if labels:
             outputs.claim(labels, (".jsonl",))
+        lines = read_subtitles(text)
         from signspot.mouthing.mouthing_spotter import MouthingSpotter, keep_vocabulary
         from signspot.mouthing.network import default_for, load_mouthing
 
         spotter = MouthingSpotter(load_mouthing(model or default_for([video])))
-        mouthings = search(spotter, video, text, chosen_words, threshold, language)
+        mouthings = search(spotter, video, lines, chosen_words, threshold, language)
         spotted = keep_vocabulary(mouthings or (), word_threshold)
         if mouthings and len(spotted) < len(mouthings):
             log(f"left out {count(len(mouthings) - len(spotted), 'peak')} of words that never reach {word_threshold:g}")
@@ -112,7 +116,7 @@ def read_words(words: Sequence[str] | None, path: Path | None) -> list[str] | No
 def search(
     spotter: "MouthingSpotter",
     video: Path,
-    subtitles: Path,
+    lines: "Subtitles",
     words: list[str] | None,
     threshold: float,
     language: str,
@@ -121,15 +125,13 @@ def search(
     from signspot.landmarks.cache import default_cache
     from signspot.mouthing.lips import read_lips, remarks_on
     from signspot.mouthing.mouthing_spotter import doubt_language, doubt_words, explain_none, find_candidates
-    from signspot.subtitles.reading import read_subtitles
 
-    lines = read_subtitles(subtitles)
     candidates = find_candidates(lines, words, _PADDING, language)
     for doubt in (doubt_language(lines, language), doubt_words(words or (), language)):
         if doubt:
             log(doubt)
     if not candidates:
-        log(f"{subtitles} {explain_none(lines, words, language)}")
+        log(f"{lines.path} {explain_none(lines, words, language)}")
         return None
     with bar(str(video), "frames") as progress:
         lips = read_lips(video, default_cache() if settings().cache else None, progress)

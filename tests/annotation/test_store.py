@@ -107,6 +107,17 @@ def test_settings_are_claimed_once(store) -> None:
     store.claim({"padding": "4", "encoder": "abc"})
     with pytest.raises(OptionsError, match="padding"):
         store.claim({"padding": "0", "encoder": "abc"})
+    with pytest.raises(OptionsError, match="encoder"):
+        store.claim({"padding": "4"})
+
+
+def test_settings_are_checked_without_being_claimed(store) -> None:
+    store.check({"padding": "4"})
+    assert store.settings() == {}
+    store.claim({"padding": "4", "encoder": "abc"})
+    store.check({"padding": "4"})
+    with pytest.raises(OptionsError, match="padding"):
+        store.check({"padding": "0"})
 
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:

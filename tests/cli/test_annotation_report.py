@@ -89,5 +89,5 @@ def test_files_of_several_videos_are_claimed_before_the_report(
     (tmp_path / "accepted-v.eaf").write_text("a person's file")
     options = ("--decoys", decoys, "--spottings", tmp_path / "accepted.eaf", "--out", tmp_path / "report")
     err = signspot.refused("annotate-report", run, *options)
-    assert f"cannot write {tmp_path / 'accepted-v.eaf'}: it is there" in err
+    assert f"cannot write {tmp_path / 'accepted-v.eaf'}: it exists" in err
     assert not (tmp_path / "report").exists()

@@ -122,7 +122,7 @@ def test_nothing_found_is_said(signspot, folder):
     ("arguments", "reason", "expected"),
     [
         (["--word", "東京"], "has no phonemes", 2),
-        (["--subtitles", "nowhere.vtt"], "nowhere.vtt", 2),
+        (["--subtitles", "nowhere.vtt", "--model", "gone.safetensors"], "nowhere.vtt", 2),
         (["--threshold", "7"], "between 0 and 1; got 7", 2),
         (["--language", "xx"], "xx", 2),
     ],
