@@ -176,6 +176,14 @@ class TimeMeaning(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a sign is in footage that may be searched: there, an exemplar of it would find itself."""
+
+    contents: tuple[str, ...]  # content digests of the footage: of its video, of its landmarks
+    span: Segment
+
+
+@dataclass(frozen=True, slots=True)
 class Exemplar:
     """One dictionary video of a word."""
 
@@ -191,7 +199,7 @@ class Exemplar:
     segment: Segment | None = None  # where the sign is in the video; None: find it by wrist motion
     embedding: np.ndarray[Any, Any] | None = field(default=None, compare=False, repr=False)  # (D,) unit norm
     encoder: str = field(default="", compare=False, repr=False)  # content hash of its embedding's encoder
-    cut_from: str = field(default="", compare=False, repr=False)  # content digests of the video where `segment` lies
+    origins: tuple[Origin, ...] = field(default=(), compare=False, repr=False)  # footage that it was cut out of
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from signspot.mouthing.network import STEP, load_mouthing
 from signspot.spotting.recurrence import PEAKS
 from signspot.spotting.spotter import Spotter
 from signspot.spotting.track_search import SearchResult
-from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Segment, Spotting, TimeMeaning, Track
+from signspot.types import SIGN_SECONDS, Exemplar, LabelSource, Origin, Segment, Spotting, TimeMeaning, Track
 
 _NEAR_FRAMES = 4  # frames before and after a peak within which exemplars and negatives may have theirs
 
@@ -393,8 +393,8 @@ def _lip_spotter(name: str | None, expected: str, device: str) -> MouthingSpotte
     return MouthingSpotter(model)
 
 
-_KIND = "signspot gallery 3"
-_SHOWN = ("word", "id", "variant", "licence", "consent", "cut_from")  # of an exemplar, beside its segment
+_KIND = "signspot gallery 4"
+_SHOWN = ("word", "id", "variant", "licence", "consent")  # of an exemplar, beside its origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,7 +453,7 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
                 exemplar.variant,
                 exemplar.licence,
                 exemplar.consent,
-                *([exemplar.cut_from, _span(exemplar)] if exemplar.cut_from else []),
+                *_plain_origins(exemplar),
             ]
             for exemplar in part.exemplars
         ]
@@ -465,10 +465,9 @@ def word_digests(gallery: Gallery) -> dict[str, str]:
     return digests
 
 
-def _span(exemplar: Exemplar) -> list[float] | None:
-    """Where an exemplar was cut out of a video whose content is known."""
-    cut_out = exemplar.segment if exemplar.cut_from else None
-    return None if cut_out is None else [cut_out.start, cut_out.end]
+def _plain_origins(exemplar: Exemplar) -> list[list[Any]]:
+    """[contents, start, end] of the footage that an exemplar was cut out of."""
+    return [[list(origin.contents), origin.span.start, origin.span.end] for origin in exemplar.origins]
 
 
 def write_gallery(gallery: Gallery, folder: Path) -> Path:
@@ -481,7 +480,7 @@ def write_gallery(gallery: Gallery, folder: Path) -> Path:
     }
     arrays |= {} if gallery.codes is None else {"codes": gallery.codes}
     exemplars = json.dumps(
-        [[*(getattr(exemplar, name) for name in _SHOWN), _span(exemplar)] for exemplar in gallery.exemplars]
+        [[*(getattr(exemplar, name) for name in _SHOWN), _plain_origins(exemplar)] for exemplar in gallery.exemplars]
     )
     write_arrays(path, _KIND, arrays, {"exemplars": exemplars})
     return path
@@ -501,8 +500,11 @@ def read_gallery(path: Path) -> Gallery:
     try:
         entries = parse_json(header["exemplars"], str(path))
         exemplars = tuple(
-            Exemplar(**dict(zip(_SHOWN, texts, strict=True)), segment=span and Segment(*span))
-            for *texts, span in entries
+            Exemplar(
+                **dict(zip(_SHOWN, texts, strict=True)),
+                origins=tuple(Origin(tuple(contents), Segment(start, end)) for contents, start, end in origins),
+            )
+            for *texts, origins in entries
         )
         gallery = Gallery(exemplars, arrays["embeddings"], arrays["rows"], arrays["mirrored"], arrays.get("codes"))
         if _content_name(gallery) != path.stem:

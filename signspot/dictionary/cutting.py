@@ -9,12 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from signspot.errors import EmptyVideoError, VideoError
+from signspot.io.files import content_digest
 from signspot.landmarks.cache import CacheEntry
 from signspot.landmarks.estimators import usual_estimator
 from signspot.landmarks.landmarks import DEFAULT_FPS, Landmarks
 from signspot.landmarks.pose_file import is_pose_file, write_landmarks
 from signspot.landmarks.video_estimation import estimation_version, has_landmarks, landmarks_of
-from signspot.types import Exemplar, Segment
+from signspot.types import Exemplar, Origin, Segment
+from signspot.video import VIDEO_SUFFIXES
 from signspot.video.reader import open_video
 from signspot.video.writer import VideoWriter
 
@@ -37,6 +39,19 @@ def is_cut(exemplar: Exemplar) -> bool:
         with open_video(exemplar.path) as video:
             duration = video.info.duration
     return duration > exemplar.segment.duration + 2 * MARGIN + _LONGER
+
+
+def origin_of(exemplar: Exemplar) -> Origin | None:
+    """The footage in which the segment of an exemplar lies; None without a segment or a file.
+
+    A video and a `.pose` file of one name beside each other are one footage: either may be the one that is searched.
+    """
+    path = exemplar.path
+    if exemplar.segment is None or path is None:
+        return None
+    suffixes = VIDEO_SUFFIXES if is_pose_file(path) else {".pose"}
+    files = (path, *(path.with_suffix(suffix) for suffix in sorted(suffixes)))
+    return Origin(tuple(content_digest(file) for file in files if file.is_file()), exemplar.segment)
 
 
 def videos_to_estimate(exemplars: Iterable[Exemplar], cache: Path) -> list[Path]:
@@ -68,7 +83,7 @@ def cut_exemplar(exemplar: Exemplar, target: Path, *, pixels: bool = True, cache
         cache: folder of landmarks.
 
     Returns:
-        The exemplar with the new file, and its segment in it.
+        The exemplar with the new file, its segment in it, and the footage that it comes from.
 
     Raises:
         VideoError: the video cannot be read.
@@ -80,15 +95,18 @@ def cut_exemplar(exemplar: Exemplar, target: Path, *, pixels: bool = True, cache
     start = math.floor(max(0.0, segment.start - MARGIN) * DEFAULT_FPS) / DEFAULT_FPS  # a frame of the landmarks
     part = Segment(start, segment.end + MARGIN)
     inside = Segment(round(segment.start - start, 3), round(segment.end - start, 3))
+    origin = origin_of(exemplar)
+    assert origin is not None
+    cut = replace(exemplar, segment=inside, origins=(*exemplar.origins, origin))
     if is_pose_file(source):
         if not target.is_file():
             write_landmarks(_part(_landmarks(source, _changed(source)), part, source), target)
-        return replace(exemplar, path=target, segment=inside)
+        return replace(cut, path=target)
     if not pixels:
         path = target.with_name(f"{target.name}.pose")
         if not path.is_file():
             write_landmarks(_part(_landmarks(source, _changed(source), cache), part, source), path)
-        return replace(exemplar, path=path, segment=inside)
+        return replace(cut, path=path)
     path = target.with_suffix(".mp4")
     if not path.is_file():
         _write_part(source, part, path)
@@ -98,7 +116,7 @@ def cut_exemplar(exemplar: Exemplar, target: Path, *, pixels: bool = True, cache
             assert entry is not None
             for _ in entry.keep(iter([landmarks])):
                 pass
-    return replace(exemplar, path=path, segment=inside)
+    return replace(cut, path=path)
 
 
 def _write_part(source: Path, part: Segment, target: Path) -> None:

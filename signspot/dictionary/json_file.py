@@ -27,7 +27,7 @@ from signspot.io.checks import LATEST, check_number, check_text, parse_json, pat
 from signspot.io.files import atomic_write
 from signspot.io.safetensors import read_tensors
 from signspot.io.text import read_text
-from signspot.types import Embeddings, Exemplar, Segment
+from signspot.types import Embeddings, Exemplar, Origin, Segment
 
 DICTIONARY_FILE = "dictionary.json"
 FORMAT = "signspot-dictionary"
@@ -182,9 +182,10 @@ def _exemplar(folder: Path, word: str, item: Any, at: str, tables: Mapping[str, 
         id=exemplar_id,
         path=path_inside(folder, name, f"{at}: file") if name else None,
         bbox=_bbox(item, at),
-        segment=_segment(item, at),
+        segment=_segment(item, "segment", at),
         embedding=embedding,
         encoder=encoder,
+        origins=tuple(_origin(entry, f"{at}: cut_from") for entry in _list(item, "cut_from", at)),
         **{key: _text(item, key, at) for key in _TEXTS},
     )
 
@@ -231,12 +232,20 @@ def _bbox(item: Any, at: str) -> Box | None:
     return y0, x0, y1, x1
 
 
-def _segment(item: Any, at: str) -> Segment | None:
-    value = _numbers(item, "segment", 2, at)
+def _origin(entry: Any, at: str) -> Origin:
+    contents = [check_text(digest, f"{at}: 'contents'") for digest in _list(entry, "contents", at)]
+    span = _segment(entry, "segment", at) if isinstance(entry, dict) else None
+    if not contents or span is None:
+        raise DictionaryError(f"{at}: needs 'contents' and 'segment'; got {quoted(entry)}")
+    return Origin(tuple(contents), span)
+
+
+def _segment(item: Any, key: str, at: str) -> Segment | None:
+    value = _numbers(item, key, 2, at)
     if value is None:
         return None
     if not 0 <= value[0] < value[1] <= LATEST:
-        raise DictionaryError(f"{at}: 'segment' must be start and end in seconds, start first; got {value}")
+        raise DictionaryError(f"{at}: '{key}' must be start and end in seconds, start first; got {value}")
     return Segment(value[0], value[1])
 
 
@@ -254,9 +263,13 @@ def _item(exemplar: Exemplar, file: str | None, link: str, row: EmbeddingRow | N
     item |= {key: getattr(exemplar, key) for key in _TEXTS}
     item["bbox"] = [float(x) for x in exemplar.bbox] if exemplar.bbox else None
     item["segment"] = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
+    item["cut_from"] = [
+        {"contents": list(origin.contents), "segment": [origin.span.start, origin.span.end]}
+        for origin in exemplar.origins
+    ]
     item["url"] = link
     item["embedding"] = list(row) if row else None
-    return {key: value for key, value in item.items() if value not in (None, "")}
+    return {key: value for key, value in item.items() if value not in (None, "", [])}
 
 
 def _relative(folder: Path, exemplar: Exemplar) -> str:

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signspot.embedding.inputs import CLIPS_VERSION, READERS, Box, SignLocation, digest_of, sign_in_context
+from signspot.dictionary.cutting import origin_of
+from signspot.embedding.inputs import CLIPS_VERSION, READERS, Box, SignLocation, sign_in_context
 from signspot.embedding.tracks import read_arrays, write_arrays
 from signspot.errors import DictionaryError, EncoderMismatchError, FormatError, OutputError, SignspotError
 from signspot.io.files import content_digest, text_digest
 from signspot.io.progress import Progress, silent
 from signspot.landmarks.features import mirror_features
 from signspot.landmarks.landmarks import Landmarks
-from signspot.landmarks.pose_file import is_pose_file
 from signspot.landmarks.signing import check_signing
 from signspot.landmarks.video_estimation import Source, landmarks_of
 from signspot.models.encoder import Encoder
 from signspot.types import Exemplar, Segment
-from signspot.video import VIDEO_SUFFIXES
 
 logger = logging.getLogger(__name__)
 
@@ -97,16 +96,11 @@ class Gallery:
 
 
 def _with_origin(exemplar: Exemplar) -> Exemplar:
-    """The exemplar with digests of the footage in which its segment lies; as it is, without a segment or a file.
-
-    A video and a `.pose` file of one name beside each other are one footage: either may be the one that is searched.
-    """
-    path = exemplar.path
-    if exemplar.segment is None or path is None:
+    """The exemplar with the footage in which its segment lies; as it is, without a segment or a file."""
+    origin = origin_of(exemplar)
+    if origin is None or origin in exemplar.origins:
         return exemplar
-    suffixes = VIDEO_SUFFIXES if is_pose_file(path) else {".pose"}
-    beside = (file for suffix in sorted(suffixes) if (file := path.with_suffix(suffix)).is_file())
-    return replace(exemplar, cut_from=" ".join(filter(None, map(digest_of, (path, *beside)))))
+    return replace(exemplar, origins=(*exemplar.origins, origin))
 
 
 @dataclass(frozen=True, slots=True)

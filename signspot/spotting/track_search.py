@@ -270,9 +270,9 @@ class TrackSearch:
         """
         matcher = self._matcher(gallery, within)
         for row, number in enumerate(gallery.rows.tolist()):
-            exemplar = gallery.exemplars[number]
-            if exemplar.segment is not None and self.track.source in exemplar.cut_from.split():
-                matcher.leave_out(row, exemplar.segment)
+            for origin in gallery.exemplars[number].origins:
+                if self.track.source in origin.contents:
+                    matcher.leave_out(row, origin.span)
         return matcher
 
     def _matcher(self, gallery: Gallery, within: Segment | None) -> Matcher:

@@ -139,11 +139,7 @@ def span(name: str, id: str, bench: OpenWorkbench) -> dict[str, Any]:
 
 def as_json(bench: Workbench, exemplar: Exemplar) -> dict[str, Any]:
     """An exemplar as the pages get it; no path of this machine."""
-    texts = {
-        key: value
-        for key, value in asdict(exemplar).items()
-        if isinstance(value, str) and key not in ("encoder", "cut_from")
-    }
+    texts = {key: value for key, value in asdict(exemplar).items() if isinstance(value, str) and key != "encoder"}
     span = [exemplar.segment.start, exemplar.segment.end] if exemplar.segment else None
     return {**texts, "playable": bench.searcher.is_playable(exemplar), "segment": span}
 

@@ -12,7 +12,7 @@ from signspot.dictionary.open_dictionary import open_dictionary
 from signspot.embedding.exemplars import Gallery, SignViews
 from signspot.errors import FormatError
 from signspot.models.checkpoints import load_encoder
-from signspot.types import Exemplar, Segment
+from signspot.types import Exemplar, Origin, Segment
 
 
 def gallery(exemplars: dict[str, int], seed: int = 0) -> Gallery:
@@ -27,14 +27,15 @@ def gallery(exemplars: dict[str, int], seed: int = 0) -> Gallery:
 
 def test_write_read_equal(tmp_path: Path) -> None:
     written = gallery({"apple": 3, "tree": 1})
-    cut_out = replace(written.exemplars[0], cut_from="a video", segment=Segment(1.0, 2.0))
+    origins = (Origin(("a video", "its landmarks"), Segment(1.0, 2.0)),)
+    cut_out = replace(written.exemplars[0], origins=origins)
     written = replace(written, exemplars=(cut_out, *written.exemplars[1:]))
     read = read_gallery(write_gallery(written, tmp_path))
     assert list(read.words) == ["apple", "tree"]
     assert word_digests(read) == word_digests(written)
     assert (read.embeddings == written.embeddings).all()
     assert [read.exemplar(row) for row in range(8)] == [written.exemplar(row) for row in range(8)]
-    assert read.exemplars[0].cut_from == "a video"
+    assert read.exemplars[0].origins == origins
     assert [exemplar.id for exemplar in read.exemplars] == ["apple-0", "apple-1", "apple-2", "tree-0"]
     assert write_gallery(read, tmp_path) == write_gallery(written, tmp_path)
 
@@ -48,7 +49,7 @@ def test_a_whole_file_of_other_exemplars_is_reported(tmp_path: Path) -> None:
 
 def test_a_digest_tells_every_difference() -> None:
     one = gallery({"apple": 2})
-    cut_out = replace(one.exemplars[1], cut_from="a video", segment=Segment(1.0, 2.0))
+    cut_out = replace(one.exemplars[1], origins=(Origin(("a video",), Segment(1.0, 2.0)),))
     others = [
         gallery({"apple": 2}, seed=1),
         replace(one, exemplars=tuple(replace(exemplar, id=exemplar.id + "x") for exemplar in one.exemplars)),

@@ -119,10 +119,13 @@ def test_annotations_of_an_eaf_serve_as_a_dictionary(signspot: Cli, inputs: Path
     out, _ = signspot.ok("dictionary", "info", tmp_path / "more.csv")
     assert "2 words, 2 exemplars" in out
     encoder = ("--encoder", inputs / "encoder.safetensors", "--json", "--top", "1", "--threshold", "0")
-    out, _ = signspot.ok("spot", footage, tmp_path / "more.csv", "APPLE", *encoder)
-    spotting = json.loads(out)
-    assert spotting["word"] == "APPLE"
-    assert spotting["start"] > 1.4
+    signspot.ok("dictionary", "build", tmp_path / "more.csv", tmp_path / "built")
+    assert len(list((tmp_path / "built" / "media").glob("*/*.pose"))) == 2
+    for dictionary in (tmp_path / "more.csv", tmp_path / "built"):
+        out, _ = signspot.ok("spot", footage, dictionary, "APPLE", *encoder)
+        spotting = json.loads(out)
+        assert spotting["word"] == "APPLE"
+        assert spotting["start"] > 1.4
 
 
 def test_variants_are_shown(signspot: Cli, inputs: Path, tmp_path: Path) -> None:

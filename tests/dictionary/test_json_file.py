@@ -108,6 +108,8 @@ class TestStayingInside:
         ({"file": "a.mp4", "segment": "1-2"}, "'segment' must be 2 numbers"),
         ({"file": "a.mp4", "embedding": 3}, r"'embedding' must be \[encoder, row\]"),
         ({"file": "a.mp4", "embedding": ["abc", 0]}, "no embedding 0 of encoder 'abc'"),
+        ({"file": "a.mp4", "cut_from": [{"contents": ["abc"]}]}, "cut_from: needs 'contents' and 'segment'"),
+        ({"file": "a.mp4", "cut_from": ["abc"]}, "cut_from: 'contents' must be a list"),
         ({"file": "../a.mp4"}, "refused"),
         ({"file": "/etc/passwd"}, "refused"),
     ],

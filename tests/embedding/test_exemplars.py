@@ -52,8 +52,9 @@ def test_what_is_cut_out_of_footage_knows_the_video_and_the_landmarks_beside_it(
     for name in digests:
         cut, whole = (Exemplar("a", "a", tmp_path / name, segment=part) for part in (segment, None))
         gallery = Gallery.of_views([cut, whole], [views, views])
-        assert set(gallery.exemplars[0].cut_from.split()) == set(digests.values())
-        assert gallery.exemplars[1].cut_from == ""
+        (origin,) = gallery.exemplars[0].origins
+        assert (set(origin.contents), origin.span) == (set(digests.values()), segment)
+        assert not gallery.exemplars[1].origins
 
 
 def test_exemplars_of_one_word_share_its_rows() -> None:
