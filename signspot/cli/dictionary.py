@@ -90,7 +90,7 @@ def build(
 def _open_source(source: Path, tiers: "Sequence[str]", video: Path | None) -> "Dictionary":
     """The dictionary of a source, whatever it is."""
     from signspot.corpus.annotated import read_annotated
-    from signspot.corpus.published import read_published
+    from signspot.corpus.public_corpora import read_published
     from signspot.dictionary.dictionary import Dictionary
     from signspot.dictionary.json_file import DICTIONARY_FILE
     from signspot.dictionary.open_dictionary import keep_readable, open_dictionary

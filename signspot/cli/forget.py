@@ -22,8 +22,8 @@ def forget(
 
     Example: signspot forget "Signer 7" my-signs/ footage/ run/ found.csv backup.zip --yes
     """
-    from signspot.applications.removal import OUT_OF_REACH
-    from signspot.applications.removal import forget as remove
+    from signspot.applications.data_removal import OUT_OF_REACH
+    from signspot.applications.data_removal import forget as remove
     from signspot.web.person_data import ServerData
 
     removed = remove(who, places or (), ServerData(), yes=yes)

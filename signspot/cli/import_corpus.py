@@ -32,7 +32,7 @@ def import_corpus(
 
     Example: signspot import lsa64 lsa64-videos/ --out lsa64/
     """
-    from signspot.corpus.published import import_lsa64, import_wlasl
+    from signspot.corpus.public_corpora import import_lsa64, import_wlasl
 
     with bar("landmarks", "videos") as progress:
         run = import_lsa64 if name is Published.LSA64 else import_wlasl

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, and_, inspect, select
 
 from signspot.annotation.store import Database
-from signspot.applications.removal import Person, Removal, Step, remove_file, remove_lines
+from signspot.applications.data_removal import Person, Removal, Step, remove_file, remove_lines
 from signspot.web import database_tables as tables
 from signspot.web.folder import MEDIA_FOLDER, STATE_FOLDER, ServedFolder
 
@@ -16,7 +16,7 @@ _FORGOTTEN = "(forgotten)"  # in place of a video's name in the name of a queue,
 
 
 class ServerData:
-    """Finds data of the server, for `signspot.applications.removal`."""
+    """Finds data of the server, for `signspot.applications.data_removal`."""
 
     folder = STATE_FOLDER
 

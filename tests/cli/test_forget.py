@@ -17,8 +17,8 @@ from signspot.annotation.store import FILE, open_store
 from signspot.annotation.store_records import Findings, VideoRecord
 from signspot.annotation.tasks import write_gallery
 from signspot.applications.archive_search import COLUMNS, Axes, IndexCache
-from signspot.applications.removal import Removal
-from signspot.applications.removal import forget as remove
+from signspot.applications.data_removal import Removal
+from signspot.applications.data_removal import forget as remove
 from signspot.cli.app import app
 from signspot.corpus.corpus import FORMAT, VERSION, open_corpus
 from signspot.dictionary.open_dictionary import open_dictionary
@@ -235,7 +235,7 @@ def test_members_of_archives_go_by_name_and_by_content(suffix: str, home: Path) 
 def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused(
     suffix: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signspot.applications.removal._MOST_EXTRA", 1 << 20)
+    monkeypatch.setattr("signspot.applications.data_removal._MOST_EXTRA", 1 << 20)
     path, zeros = home / f"archive{suffix}", home / "zeros.mp4"
     zeros.write_bytes(bytes(8 << 20))
     pack(path, {"Ann-talk.mp4": zeros})

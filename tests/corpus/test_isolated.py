@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from signspot.corpus.isolated import FACE_RATIO, UNKNOWN_FPS, pack, read_isolated
-from signspot.corpus.published import cut_out, import_lsa64, import_wlasl
+from signspot.corpus.public_corpora import cut_out, import_lsa64, import_wlasl
 from signspot.errors import FormatError, SignspotError
 from signspot.landmarks.landmarks import FACE_POINTS, Landmarks
 from signspot.landmarks.pose_file import write_landmarks
@@ -39,7 +39,7 @@ def estimated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             write_landmarks(still(int(job.video.read_text()), fps), job.target)
             yield job, int(job.video.read_text())
 
-    monkeypatch.setattr("signspot.corpus.published.estimate_files", estimate)
+    monkeypatch.setattr("signspot.corpus.public_corpora.estimate_files", estimate)
     return names_of_videos
 
 

@@ -24,7 +24,7 @@ from signspot.annotation.store import open_store
 from signspot.annotation.store_records import Candidate, Findings, SubtitleQuery, VideoRecord
 from signspot.annotation.tasks import read_gallery, write_gallery
 from signspot.applications.archive_search import open_archive
-from signspot.applications.removal import Person, in_file
+from signspot.applications.data_removal import Person, in_file
 from signspot.corpus.corpus import FORMAT, Corpus, open_corpus
 from signspot.corpus.labels import read_labels
 from signspot.corpus.truth import read_splits

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from signspot.corpus.published import CITIZEN_LICENCE, LSA64_LICENCE, LSA64_WORDS, WLASL_LICENCE, read_published
+from signspot.corpus.public_corpora import CITIZEN_LICENCE, LSA64_LICENCE, LSA64_WORDS, WLASL_LICENCE, read_published
 from signspot.errors import DictionaryError
 from signspot.types import Segment
 from signspot.video.writer import write_video
